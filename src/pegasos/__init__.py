@@ -1,0 +1,20 @@
+"""Support vector machines by exact Pegasos: every class, every lam, every fold trained in one pass."""
+
+from importlib import import_module
+from importlib.metadata import version
+
+__all__ = ["PegasosClassifier", "__version__"]
+
+_HOMES = {"PegasosClassifier": "pegasos.estimators"}
+
+
+def __getattr__(name):
+    if name == "__version__":
+        return version("pegasos")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'pegasos' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *_HOMES])

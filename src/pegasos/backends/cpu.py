@@ -1,0 +1,288 @@
+"""CPU verbs: Numba loops over arrays and scalars, compiled once and cached on disk.
+
+`block_steps` and `row_steps` run the same scalar functions of `pegasos.step`. They differ in how scores are obtained
+(a matrix product corrected by the Gram matrix; a gather per row) and in how pulls reach the state.
+
+Arrays shared by the verbs::
+
+    columns     (P,)   records of `state.COLUMN`: constants and scalar state of each column
+    labelings   (n, L) targets; `columns[p].labeling` names one
+    weights     (n, M) row weights, mean 1 over the rows of a row set, 0 outside it; `columns[p].row_set` names one
+    alpha       (n, P) what each row has added to S so far, (0, 0) when nobody needs it
+    violations  (n, P) how often each row pulled, (0, 0) when nobody asks
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import njit
+from threadpoolctl import threadpool_info
+
+from pegasos.losses import value
+from pegasos.step import Rule, account, close_step, folded, open_step, pull_of
+
+# Lets sums run in SIMD lanes; NaN and infinity keep their meaning.
+SUMS = {"reassoc", "contract", "nsz"}
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def block_steps(
+    columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted, folds, k, rule, loss, average, project
+):
+    """Take all steps of a block, one column after another.
+
+    `scores` (P, B) are <S, x> at the block's start and are corrected in place. `pulls` and `weighted` (P, B) receive
+    what the rows add to S and U (`weighted` is (0, 0) without an average). `folds` (P, 2) receives the factor on the old S and the multiple of it that U loses.
+    `alpha` is that of the block's start; sdca adds what the same row pulled earlier in the block.
+    """
+    n_draws = index.size
+    earlier = earlier_draws(index) if rule == Rule.SDCA else index
+    for p in range(columns.size):
+        column = columns[p]
+        folds[p, 0] = 1.0
+        folds[p, 1] = 0.0
+        for start in range(0, n_draws, k):
+            if column.steps >= column.limit:
+                break
+            if weights[index[start], column.row_set] == 0.0:
+                continue
+            scale = open_step(column, rule, average)
+            for b in range(start, start + k):
+                i = index[b]
+                coefficient = 0.0
+                if rule == Rule.SDCA:
+                    coefficient = alpha[i, p]
+                    same = earlier[b]
+                    while same >= 0:
+                        coefficient += pulls[p, same]
+                        same = earlier[same]
+                y = labelings[i, column.labeling]
+                s = weights[i, column.row_set]
+                pulls[p, b] = pull_of(column, rule, loss, y, s, scale * scores[p, b], coefficient, gram[b, b])
+            for b in range(start, start + k):
+                v = pulls[p, b]
+                if v == 0.0:
+                    continue
+                i = index[b]
+                account(column, v, labelings[i, column.labeling], scores[p, b], gram[b, b])
+                if weighted.size:
+                    weighted[p, b] = v * column.average
+                for later in range(b + 1, n_draws):
+                    scores[p, later] += v * gram[b, later]
+                if violations.size:
+                    violations[i, p] += 1
+            if close_step(column, project):
+                fold_block(column, p, start + k, scores, pulls, weighted, folds)
+
+
+@njit(cache=True, nogil=True)
+def earlier_draws(index):
+    """Where the same row was drawn last within the block, -1 where it was not."""
+    earlier = np.full(index.size, -1, np.int64)
+    for b in range(index.size):
+        for e in range(b - 1, -1, -1):
+            if index[e] == index[b]:
+                earlier[b] = e
+                break
+    return earlier
+
+
+@njit(cache=True, nogil=True)
+def fold_block(column, p, done, scores, pulls, weighted, folds):
+    """Multiply S by `shrink`, the old S through `folds`, and move average * S into U."""
+    folds[p, 1] += column.average * folds[p, 0]
+    folds[p, 0] *= column.shrink
+    for b in range(done):
+        if weighted.size:
+            weighted[p, b] -= column.average * pulls[p, b]
+        pulls[p, b] *= column.shrink
+    for b in range(done, scores.shape[1]):
+        scores[p, b] *= column.shrink
+    folded(column)
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def row_steps(
+    columns, sums, weighted_sums, index, indptr, indices, data, squares, bias, labelings, weights, alpha, k, rule, loss, average, project
+):
+    """Take all steps of `index` over CSR rows, one row after another, all columns of a row together.
+
+    `sums` is (features, P), so that one index gathers P contiguous numbers; `bias` > 0 adds a last row of the state
+    for the constant feature. `squares` are the rows' squared norms without it.
+    """
+    n_columns = columns.size
+    products = np.zeros(n_columns, sums.dtype)
+    scales = np.zeros(n_columns)
+    moved = np.zeros(n_columns, np.bool_)
+    pulls = np.zeros((k, n_columns), sums.dtype)
+    for start in range(0, index.size, k):
+        for b in range(k):
+            i = index[start + b]
+            gather(products, sums, indptr[i], indptr[i + 1], indices, data, bias)
+            for p in range(n_columns):
+                column = columns[p]
+                s = weights[i, column.row_set]
+                pulls[b, p] = 0.0
+                moved[p] = s != 0.0 and column.steps < column.limit
+                if not moved[p]:
+                    continue
+                if b == 0:
+                    scales[p] = open_step(column, rule, average)
+                y = labelings[i, column.labeling]
+                coefficient = alpha[i, p] if rule == Rule.SDCA else 0.0
+                self_product = squares[i] + bias * bias
+                pulls[b, p] = pull_of(column, rule, loss, y, s, scales[p] * products[p], coefficient, self_product)
+        for b in range(k):
+            i = index[start + b]
+            if not pulls[b].any():
+                continue
+            if k > 1:  # rows of the batch that pulled before this one have changed its product
+                gather(products, sums, indptr[i], indptr[i + 1], indices, data, bias)
+            for p in range(n_columns):
+                v = pulls[b, p]
+                if v != 0.0:
+                    account(columns[p], v, labelings[i, columns[p].labeling], products[p], squares[i] + bias * bias)
+                if alpha.size:
+                    alpha[i, p] += v
+            scatter(sums, pulls[b], indptr[i], indptr[i + 1], indices, data, bias)
+            if weighted_sums.size:
+                for p in range(n_columns):
+                    pulls[b, p] *= columns[p].average
+                scatter(weighted_sums, pulls[b], indptr[i], indptr[i + 1], indices, data, bias)
+        for p in range(n_columns):
+            if moved[p] and close_step(columns[p], project):
+                fold_column(columns[p], p, sums, weighted_sums, alpha)
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def gather(products, sums, first, last, indices, data, bias):
+    """products = <S, x> of one CSR row in every column."""
+    n_columns = products.size
+    constant = sums.shape[0] - 1
+    for p in range(n_columns):
+        products[p] = bias * sums[constant, p] if bias > 0.0 else 0.0
+    for j in range(first, last):
+        for p in range(n_columns):
+            products[p] += data[j] * sums[indices[j], p]
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def scatter(sums, pulls, first, last, indices, data, bias):
+    """S += pull * x of one CSR row in every column."""
+    n_columns = pulls.size
+    for j in range(first, last):
+        for p in range(n_columns):
+            sums[indices[j], p] += data[j] * pulls[p]
+    if bias > 0.0:
+        for p in range(n_columns):
+            sums[sums.shape[0] - 1, p] += bias * pulls[p]
+
+
+@njit(cache=True, nogil=True)
+def fold_column(column, p, sums, weighted_sums, alpha):
+    """Multiply S by `shrink` and move average * S into U, in place."""
+    for j in range(sums.shape[0]):
+        if weighted_sums.size:
+            weighted_sums[j, p] -= column.average * sums[j, p]
+        sums[j, p] *= column.shrink
+    for i in range(alpha.shape[0]):
+        alpha[i, p] *= column.shrink
+    folded(column)
+
+
+@njit(cache=True, nogil=True)
+def open_columns(columns, scales, average):
+    """Begin one step of every unfinished column (large batches; pegasos only)."""
+    for p in range(columns.size):
+        if columns[p].steps < columns[p].limit:
+            scales[p] = open_step(columns[p], Rule.PEGASOS, average)
+
+
+@njit(cache=True, nogil=True)
+def batch_pulls(columns, scales, scores, index, labelings, weights, pulls, loss):
+    """Pulls of the rows `index`, all against the same model (large batches; pegasos only)."""
+    for p in range(columns.size):
+        column = columns[p]
+        for b in range(index.size):
+            i = index[b]
+            s = weights[i, column.row_set]
+            y = labelings[i, column.labeling]
+            pulls[p, b] = 0.0
+            if s != 0.0 and column.steps < column.limit:
+                pulls[p, b] = pull_of(column, Rule.PEGASOS, loss, y, s, scales[p] * scores[p, b], 0.0, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def batch_account(columns, pulls, index, labelings, before, after):
+    """Follow ||S||² and the dual mass over a batch: <S, x> `before` and `after` its pulls suffice."""
+    for p in range(columns.size):
+        column = columns[p]
+        for b in range(index.size):
+            v = pulls[p, b]
+            if v != 0.0:
+                column.square += v * (before[p, b] + after[p, b])
+                column.mass += v * labelings[index[b], column.labeling]
+
+
+@njit(cache=True, nogil=True)
+def close_columns(columns, project, sums, weighted_sums, alpha):
+    """End one step of every unfinished column (large batches; pegasos only)."""
+    for p in range(columns.size):
+        if columns[p].steps < columns[p].limit and close_step(columns[p], project):
+            fold_column(columns[p], p, sums, weighted_sums, alpha)
+
+
+@njit(cache=True, nogil=True)
+def scatter_rows(target, index, pulls):
+    """target[index] += pulls.T; rows may repeat."""
+    for b in range(index.size):
+        for p in range(target.shape[1]):
+            target[index[b], p] += pulls[p, b]
+
+
+@njit(cache=True, nogil=True)
+def count_violations(violations, index, pulls):
+    """Count each row that pulls."""
+    for b in range(index.size):
+        for p in range(violations.shape[1]):
+            if pulls[p, b] != 0.0:
+                violations[index[b], p] += 1
+
+
+@njit(cache=True, nogil=True)
+def add_losses(totals, columns, scores, index, labelings, weights, loss):
+    """totals[p] += Σ s·loss over the rows `index`, in float64; `scores` (P, B) are those of the model itself."""
+    for p in range(columns.size):
+        column = columns[p]
+        for b in range(index.size):
+            s = weights[index[b], column.row_set]
+            if s != 0.0:
+                totals[p] += s * value(loss, labelings[index[b], column.labeling], float(scores[p, b]))
+
+
+@njit(cache=True, nogil=True)
+def clip_dual(columns, factors, alpha, labelings, weights, masses):
+    """Scale `alpha` to a dual point, clip it into its box in place, and return Σ beta of each column in `masses`."""
+    for i in range(alpha.shape[0]):
+        for p in range(columns.size):
+            y = labelings[i, columns[p].labeling]
+            beta = min(max(y * alpha[i, p] * factors[p], 0.0), weights[i, columns[p].row_set])
+            alpha[i, p] = y * beta
+            masses[p] += beta
+
+
+def in_parallel(work, n_items):
+    """Call ``work(first, last)`` on even parts of ``range(n_items)``, one part a thread.
+
+    `work` has to release the GIL. There are as many threads as BLAS uses, so that the user's limits hold here too,
+    and they end with the call: a thread that outlived it would be lost in a forked worker.
+    """
+    threads = max((lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"), default=1)
+    threads = min(threads, n_items)
+    if threads <= 1:
+        work(0, n_items)
+        return
+    edges = np.linspace(0, n_items, threads + 1).astype(int)
+    with ThreadPoolExecutor(threads, thread_name_prefix="pegasos") as pool:
+        for _ in pool.map(work, edges[:-1], edges[1:]):
+            pass

@@ -1,0 +1,428 @@
+"""Estimators: parameters → Problems → solve → fitted attributes, by scikit-learn's conventions."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pegasos import validation
+from pegasos.kernels import NAMES, Kernel, spread
+from pegasos.problems import Problems, balanced, decode, one_vs_one, one_vs_rest
+
+DEFAULT_CACHE_MB = 2000
+DEFAULT_PASSES = 20
+DEFAULT_PASSES_WITH_TOL = 1000
+BYTES_PER_PREDICTION = 64e6
+
+
+class NotYet(NotImplementedError, AttributeError):
+    """A method that a later version brings: absent for `hasattr`, clear for whoever calls it."""
+
+
+class PegasosClassifier(ClassifierMixin, BaseEstimator):
+    """Support vector machine trained by exact Pegasos, all classes in one pass over the data.
+
+    Each column (a class against the rest, or a pair of classes) minimises ``lam/2 ||w||² + Σ sᵢ ℓᵢ / Σ sᵢ`` over its
+    rows. `dual_gap_` certifies how far from the optimum the result is, at most.
+
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed"} or callable, default="linear"
+        A callable gets two matrices of rows and returns the matrix of kernel values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        As in `sklearn.svm.SVC`: ``exp(-gamma ||x - z||²)``. "scale" is 1 / (n_features * X.var()), the variance weighted
+        by `sample_weight`; "auto" is 1 / n_features.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly" and "sigmoid".
+    kernel_params : dict, default=None
+        Keyword arguments of a callable kernel.
+    lam : float, default=None
+        Regularisation. Give `lam` or `C`; neither means C = 1.
+    C : float, default=None
+        lam = 1 / (C Σ weights), for each column over its own rows.
+    loss : {"hinge"}, default="hinge"
+        "squared_hinge" and "log_loss" come in a later version.
+    multi_class : {"ovr", "ovo"}, default="ovr"
+        One class against the rest, or all pairs with a vote. "crammer_singer" comes in a later version.
+    solver : {"pegasos", "sdca"}, default="pegasos"
+        The primal sub-gradient step, or dual coordinate ascent: no loss of accuracy at small lam, and a tight gap.
+    max_iter : int, default=None
+        Steps of each column (T in the literature).
+    max_passes : float, default=None
+        Passes over each column's rows. The sooner of the two ends; both None: 20 passes, or 1000 when `tol` is set.
+    tol : float, default=None
+        Stop a column when its gap is at most this fraction of the zero model's objective (1 for the hinge).
+    max_time : float, default=None
+        Stop after so many seconds.
+    batch_size : int or "all", default=1
+        Rows of one step; "all" is the full sub-gradient.
+    sampling : {"shuffle", "replacement", "cyclic"}, default="shuffle"
+        The order of the rows.
+    average : {False, "uniform", "suffix", "weighted"}, default="weighted"
+        Which iterates the model is the mean of; False is the last iterate. "uniform": all; "weighted": all, in
+        proportion to their step; "suffix": the second half. Under "sdca" any average is the mean over a pass.
+    project : bool, default=False
+        Project on the ball ||w|| ≤ 1/√lam after each step.
+    fit_intercept : bool or "auto", default="auto"
+        Add a constant feature, penalised like the others. "auto": for the linear kernel only.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the weight of each row by that of its own class, in every column, as `SVC` does. (`LinearSVC`'s
+        one-vs-rest weighs the positive class of each column only.) "balanced" is computed on each column's rows.
+    n_landmarks : None
+        Comes in a later version.
+    cache_size : float, default=None
+        Megabytes for the kernel matrix; None: 2000. A larger matrix is computed block by block.
+    device : {"auto", "cpu"}, default="auto"
+        "cuda" comes in a later version.
+    checkpoint : None
+        Comes in a later version.
+    warm_start : bool, default=False
+        True comes in a later version.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the rows.
+    verbose : int, default=0
+        1 prints the objective and the gap after passes 1, 2, 4, 8, ...
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_columns, n_features)
+        Linear kernel only.
+    intercept_ : ndarray of shape (n_columns,)
+    support_, support_vectors_, dual_coef_, n_support_
+        Kernels only: rows that have a coefficient, the rows themselves, the coefficients (n_columns, n_support), and
+        how many of each class.
+    violations_ : ndarray of int, shape (n_columns, n_support)
+        Kernels only: how often each support row changed the model.
+    n_iter_ : int
+        Most steps of any column.
+    t_ : ndarray of int, shape (n_columns,)
+        Steps of each column.
+    objective_, dual_gap_ : ndarray of shape (n_columns,)
+        Objective of each column, and a bound on its distance from the optimum; nan for indefinite kernels.
+    history_ : list of dict
+        Records of step, objective (mean over the columns), gap (largest) and seconds.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from pegasos import PegasosClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = PegasosClassifier(kernel="rbf", gamma=0.02, lam=1e-4, random_state=0).fit(X / 4, y)
+    >>> model.score(X / 4, y) > 0.99
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012 (scikit-learn's way)
+        "kernel": [StrOptions(set(NAMES)), callable],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "lam": [Interval(Real, 0, None, closed="neither"), None],
+        "C": [Interval(Real, 0, None, closed="neither"), None],
+        "loss": [StrOptions({"hinge", "squared_hinge", "log_loss"})],
+        "multi_class": [StrOptions({"ovr", "ovo", "crammer_singer"})],
+        "solver": [StrOptions({"pegasos", "sdca"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "max_passes": [Interval(Real, 0, None, closed="neither"), None],
+        "tol": [Interval(Real, 0, None, closed="neither"), None],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
+        "sampling": [StrOptions({"shuffle", "replacement", "cyclic"})],
+        "average": [StrOptions({"uniform", "suffix", "weighted"}), Options(bool, {False})],
+        "project": ["boolean"],
+        "fit_intercept": ["boolean", StrOptions({"auto"})],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
+        "cache_size": [Interval(Real, 0, None, closed="left"), None],
+        "device": [StrOptions({"auto", "cpu", "cuda"})],
+        "checkpoint": [str, None],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        kernel_params=None,
+        lam=None,
+        C=None,
+        loss="hinge",
+        multi_class="ovr",
+        solver="pegasos",
+        max_iter=None,
+        max_passes=None,
+        tol=None,
+        max_time=None,
+        batch_size=1,
+        sampling="shuffle",
+        average="weighted",
+        project=False,
+        fit_intercept="auto",
+        intercept_scaling=1.0,
+        class_weight=None,
+        n_landmarks=None,
+        cache_size=None,
+        device="auto",
+        checkpoint=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.lam = lam
+        self.C = C
+        self.loss = loss
+        self.multi_class = multi_class
+        self.solver = solver
+        self.max_iter = max_iter
+        self.max_passes = max_passes
+        self.tol = tol
+        self.max_time = max_time
+        self.batch_size = batch_size
+        self.sampling = sampling
+        self.average = average
+        self.project = project
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.n_landmarks = n_landmarks
+        self.cache_size = cache_size
+        self.device = device
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Train on the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            float32 is computed in float32, everything else in float64. For "precomputed", the kernel matrix.
+        y : array-like of shape (n_samples,)
+            Labels of any one type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        from pegasos.solver import solve  # Numba is imported when a fit first needs it
+
+        validation.check_supported(self)
+        validation.check_combinations(self)
+        validation.check_label_types(y)
+        X, y = validate_data(
+            self, X, y, accept_sparse=False if self.kernel == "precomputed" else "csr", dtype=[np.float64, np.float32]
+        )
+        if self.kernel == "precomputed":
+            validation.check_precomputed(X)
+        weights = validation.check_weights(sample_weight, X)
+        problems, codes = self._problems(y, weights)
+        kernel, bias = self._resolved_kernel(X, weights), self._bias()
+        validation.check_magnitudes(X, kernel, bias)
+        definite = validation.check_definite(X, kernel)
+        schedule = self._schedule(int(problems.row_sets.any(axis=1).sum()))
+        rows = self._rows(X, kernel, bias, schedule)
+        solution = solve(rows, problems, self._rule(), schedule, definite=definite, callback=self._callback())
+        self._keep(solution, X, codes, kernel, bias)
+        self._warn_if_missed(solution)
+        return self
+
+    def _problems(self, y, weights) -> tuple[Problems, np.ndarray]:
+        check_classification_targets(y)
+        kept = np.ones(len(y), bool) if weights is None else weights > 0
+        self.classes_, codes = np.unique(y[kept], return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 classes, but the data have {len(self.classes_)} class"
+                f"{'' if weights is None else ' among the rows of positive weight'}: {self.classes_.tolist()}."
+            )
+        everyone = np.zeros(len(y), np.intp)
+        everyone[kept] = codes
+        if isinstance(self.class_weight, dict):
+            per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y[kept])
+            weights = (1.0 if weights is None else weights) * per_class[everyone]
+        build = one_vs_one if self.multi_class == "ovo" else one_vs_rest
+        problems = build(everyone, len(self.classes_), weights)
+        if self.class_weight == "balanced":
+            problems = balanced(problems, everyone)
+        self._scheme = problems.scheme
+        if (problems.n_rows < 2).any():
+            raise ValueError("class_weight leaves a problem without rows of two classes; give each class a positive weight.")
+        problems = problems.with_lam(self.lam) if self.lam is not None else problems.with_C(1.0 if self.C is None else self.C)
+        return problems, everyone
+
+    def _resolved_kernel(self, X, weights) -> Kernel:
+        name = "callable" if callable(self.kernel) else self.kernel
+        gamma = self.gamma
+        if gamma == "auto":
+            gamma = 1.0 / X.shape[1]
+        elif gamma == "scale":
+            variance = spread(X, weights) if name in ("rbf", "poly", "sigmoid", "laplacian") else 0.0
+            gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        function = self.kernel if name == "callable" else None
+        return Kernel(name, float(gamma), self.degree, self.coef0, function, dict(self.kernel_params or {}))
+
+    def _bias(self) -> float:
+        wanted = self.kernel == "linear" if self.fit_intercept == "auto" else self.fit_intercept
+        return float(self.intercept_scaling) if wanted else 0.0
+
+    def _rule(self):
+        from pegasos.step import Rule
+
+        return Rule.SDCA if self.solver == "sdca" else Rule.PEGASOS
+
+    def _schedule(self, n_rows):
+        from pegasos.solver import Schedule
+
+        if self.batch_size != "all" and self.batch_size > n_rows:
+            raise ValueError(f"batch_size={self.batch_size} is more than the {n_rows} rows to train on.")
+        passes = self.max_passes
+        if passes is None:
+            default = DEFAULT_PASSES if self.tol is None else DEFAULT_PASSES_WITH_TOL
+            passes = default if self.max_iter is None else np.inf
+        return Schedule(
+            sampling=self.sampling,
+            seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
+            batch=None if self.batch_size == "all" else int(self.batch_size),
+            max_steps=np.inf if self.max_iter is None else self.max_iter,
+            max_passes=passes,
+            tol=self.tol,
+            max_time=self.max_time,
+            average=self.average,
+            project=bool(self.project),
+            count_violations=self.kernel != "linear",
+        )
+
+    def _rows(self, X, kernel, bias, schedule):
+        from pegasos.rows import DenseRows, KernelRows, SparseRows
+
+        if kernel.name == "linear":
+            return (SparseRows if hasattr(X, "indptr") else DenseRows)(X, bias)
+        cache_bytes = 1e6 * (DEFAULT_CACHE_MB if self.cache_size is None else self.cache_size)
+        draws = min(schedule.max_steps, schedule.max_passes * X.shape[0]) * (schedule.batch or X.shape[0])
+        return KernelRows(X, kernel, bias, cache_bytes, draws)
+
+    def _callback(self):
+        if not self.verbose:
+            return None
+        return lambda record: print(
+            f"[{type(self).__name__}] step {record['step']}: mean objective {record['objective']:.6g}, "
+            f"largest gap {record['gap']:.3g}, {record['seconds']:.1f} s"
+        )
+
+    def _keep(self, solution, X, codes, kernel, bias) -> None:
+        """Store the solution as fitted attributes."""
+        model = solution.model
+        n_columns = model.shape[1]
+        self.intercept_ = model[-1] * model.dtype.type(bias) if bias > 0 else np.zeros(n_columns, model.dtype)
+        if kernel.name == "linear":
+            self.coef_ = np.ascontiguousarray(model[: X.shape[1]].T)
+        else:
+            coefficients, violations = model[: X.shape[0]], solution.state.violations
+            self.support_ = np.flatnonzero(coefficients.any(axis=1) | violations.any(axis=1))
+            self.support_vectors_ = np.empty((0, 0), X.dtype) if kernel.name == "precomputed" else X[self.support_]
+            self.dual_coef_ = np.ascontiguousarray(coefficients[self.support_].T)
+            self.violations_ = np.ascontiguousarray(violations[self.support_].T)
+            self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
+        self._kernel = kernel
+        self.t_ = solution.steps.copy()
+        self.n_iter_ = int(self.t_.max())
+        self.objective_ = solution.certificate.objective
+        self.dual_gap_ = solution.certificate.gap
+        self.history_ = solution.history
+
+    def _warn_if_missed(self, solution) -> None:
+        if solution.timed_out and solution.steps.min() == 0:
+            warnings.warn("max_time ended the fit before every column took a step.", ConvergenceWarning, stacklevel=3)
+        found = solution.certificate
+        if self.tol is not None and (worst := (found.gap / found.zero).max()) > self.tol:
+            warnings.warn(
+                f"The gap reached {worst:.3g}, above tol={self.tol:g}, after {self.n_iter_} steps. Increase max_passes or "
+                "max_iter, raise lam (lower C), or use solver='sdca'.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def decision_function(self, X):
+        """Scores of the rows of X.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+            One-vs-one votes are turned into one score per class, ties broken by confidence, as scikit-learn does.
+        """
+        check_is_fitted(self)
+        precomputed = self.kernel == "precomputed"
+        X = validate_data(
+            self, X, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32], reset=False
+        )
+        if self._kernel.name == "linear":
+            scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
+        elif precomputed:
+            scores = X[:, self.support_] @ self.dual_coef_.T
+        else:
+            scores = self._kernel_scores(X.astype(self.dual_coef_.dtype, copy=False))
+        return decode(scores + self.intercept_, self._scheme, len(self.classes_))
+
+    def _kernel_scores(self, X) -> np.ndarray:
+        scores = np.zeros((X.shape[0], len(self.dual_coef_)), self.dual_coef_.dtype)
+        if not self.support_.size:
+            return scores
+        at_once = int(np.clip(BYTES_PER_PREDICTION / (self.support_.size * scores.itemsize), 1, 4096))
+        for first in range(0, X.shape[0], at_once):
+            rows = slice(first, first + at_once)
+            scores[rows] = self._kernel(X[rows], self.support_vectors_) @ self.dual_coef_.T
+        return scores
+
+    def predict(self, X):
+        """Labels of the rows of X, of the type they had in `fit`; ties go to the lowest class."""
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[places]
+
+    @property
+    def partial_fit(self):
+        """Online learning; comes in a later version."""
+        raise NotYet("partial_fit is not implemented yet; it comes in a later version.")
+
+    @property
+    def save(self):
+        """Model files; come in a later version."""
+        raise NotYet("save is not implemented yet; it comes in a later version. Use joblib.dump meanwhile.")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags

@@ -1,0 +1,152 @@
+"""Kernels: linear, rbf, poly, sigmoid (from one product), laplacian, precomputed and callables.
+
+The first four are elementwise functions of X·Zᵀ and the squared norms, so kernels of one grid share the product.
+`gamma` is scikit-learn's: ``exp(-gamma ||x - z||²)``, ``(gamma <x, z> + coef0)^degree``, ``tanh(gamma <x, z> + coef0)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.metrics.pairwise import manhattan_distances
+from sklearn.utils.extmath import safe_sparse_dot
+
+FROM_PRODUCT = ("linear", "rbf", "poly", "sigmoid")
+NAMES = (*FROM_PRODUCT, "laplacian", "precomputed")
+ROWS_AT_ONCE = 256
+
+
+def lowest_exponent(dtype) -> float:
+    """Exponents below this are raised to it: smaller values would be denormal, and arithmetic on those crawls."""
+    return -80.0 if dtype == np.float32 else -700.0
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel and its parameters.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`, or "callable".
+    gamma, degree, coef0 : float
+        As in scikit-learn; each is used by the kernels that have it.
+    function : callable, optional
+        ``function(X, Z, **params)`` returns the matrix of kernel values.
+    """
+
+    name: str
+    gamma: float = 1.0
+    degree: float = 3
+    coef0: float = 1.0
+    function: Callable | None = None
+    params: dict = field(default_factory=dict)
+
+    @property
+    def definite(self) -> bool:
+        """Whether the kernel is positive semi-definite for certain (callables and matrices are taken at their word)."""
+        return self.name != "sigmoid"
+
+    def __call__(self, X, Z, x_squares=None, z_squares=None) -> np.ndarray:
+        """Kernel values of the rows of X against the rows of Z, in the type of X."""
+        if self.name == "callable":
+            return self._called(X, Z)
+        if self.name == "laplacian":
+            exponents = manhattan_distances(X, Z).astype(X.dtype, copy=False)
+            exponents *= -self.gamma
+            return _exp(exponents)
+        if self.name == "rbf":
+            x_squares = squared_norms(X).astype(X.dtype) if x_squares is None else x_squares
+            z_squares = squared_norms(Z).astype(X.dtype) if z_squares is None else z_squares
+        return self.transform(safe_sparse_dot(X, Z.T, dense_output=True), x_squares, z_squares)
+
+    def transform(self, products: np.ndarray, x_squares, z_squares) -> np.ndarray:
+        """Turn inner products into kernel values, in place, a few rows at a time so that they stay in the cache."""
+        if self.name == "linear":
+            return products
+        for first in range(0, len(products), ROWS_AT_ONCE):
+            rows = slice(first, first + ROWS_AT_ONCE)
+            part = products[rows]
+            part *= 2.0 * self.gamma if self.name == "rbf" else self.gamma
+            if self.name == "rbf":
+                part -= self.gamma * x_squares[rows, None]
+                part -= self.gamma * z_squares
+                _exp(part)
+            elif self.name == "poly":
+                part += self.coef0
+                _power(part, self.degree)
+            else:
+                part += self.coef0
+                np.tanh(part, out=part)
+        return products
+
+    def diagonal(self, X) -> np.ndarray:
+        """K(x, x) of every row, in float64."""
+        if self.name in ("rbf", "laplacian"):
+            return np.ones(X.shape[0])
+        if self.name == "callable":
+            parts = (self._called(X[i : i + 32], X[i : i + 32]).diagonal() for i in range(0, X.shape[0], 32))
+            return np.concatenate(list(parts)).astype(np.float64)
+        squares = squared_norms(X)
+        if self.name == "linear":
+            return squares
+        with np.errstate(over="ignore"):
+            inner = self.gamma * squares + self.coef0
+            return inner**self.degree if self.name == "poly" else np.tanh(inner)
+
+    def _called(self, X, Z) -> np.ndarray:
+        values = np.asarray(self.function(X, Z, **self.params))
+        if values.shape != (X.shape[0], Z.shape[0]):
+            raise ValueError(
+                f"The kernel function returned an array of shape {values.shape} for {X.shape[0]} rows against "
+                f"{Z.shape[0]}; it must return a matrix of shape ({X.shape[0]}, {Z.shape[0]})."
+            )
+        values = values.astype(X.dtype, copy=False)
+        if not np.isfinite(values).all():
+            raise ValueError("The kernel function returned NaN or infinity.")
+        return values
+
+
+def squared_norms(X) -> np.ndarray:
+    """||x||² of every row, summed in float64."""
+    if hasattr(X, "indptr"):
+        squares = np.square(X.data, dtype=np.float64)
+        return csr_array((squares, X.indices, X.indptr), shape=X.shape) @ np.ones(X.shape[1])
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+def _exp(exponents: np.ndarray) -> np.ndarray:
+    np.clip(exponents, lowest_exponent(exponents.dtype), 0.0, out=exponents)
+    return np.exp(exponents, out=exponents)
+
+
+def _power(base: np.ndarray, degree: float) -> None:
+    """base **= degree by multiplications; NumPy's own power of floats is many times slower."""
+    if degree != int(degree) or not 1 <= degree <= 16:
+        np.power(base, degree, out=base)
+        return
+    result, square, left = None, base.copy(), int(degree)
+    while left:
+        if left & 1:
+            result = square.copy() if result is None else np.multiply(result, square, out=result)
+        left >>= 1
+        if left:
+            np.multiply(square, square, out=square)
+    base[...] = result
+
+
+def spread(X, weights=None) -> float:
+    """Weighted variance of all entries of X, in float64, without a copy of X."""
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    total = weights.sum() * X.shape[1]
+    mean = float(weights @ (X @ np.ones(X.shape[1]))) / total
+    if hasattr(X, "indptr"):
+        return float(weights @ squared_norms(X)) / total - mean**2
+    squares = 0.0
+    for first in range(0, len(X), 4096):
+        part = X[first : first + 4096] - mean
+        squares += float(weights[first : first + 4096] @ squared_norms(part))
+    return squares / total

@@ -1,0 +1,164 @@
+"""Problems: every SVM problem is a column, and all columns share every pass over the data.
+
+A column names one labeling (targets of all rows), one row set (the rows it is trained on) and one lam. One-vs-rest has
+a labeling per class and one row set; one-vs-one a labeling per later class and a row set per pair; a lam-grid repeats
+the columns, and folds multiply the row sets. An n×P matrix of targets never exists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from sklearn.utils.multiclass import _ovr_decision_function
+
+
+@dataclass(frozen=True)
+class Problems:
+    """Columns of one wide problem.
+
+    Attributes
+    ----------
+    labelings : ndarray of shape (n_rows, n_labelings)
+        Targets, +1 or -1 (int8).
+    row_sets : ndarray of bool, shape (n_rows, n_row_sets)
+        Rows of weight 0 are in no set.
+    columns : ndarray of intp, shape (n_columns, 2)
+        Labeling and row set of each column.
+    lam : ndarray of shape (n_columns,)
+        Regularisation of each column; nan until `with_lam`, `with_C` or `over_grid` sets it.
+    weights : ndarray of shape (n_rows, n_row_sets) or (n_rows, 1) or None
+        Weights of the rows as given; None: all equal.
+    n_classes : int
+        Classes behind the first `n_base` columns.
+    scheme : {"binary", "ovr", "ovo"}
+        How scores turn into classes.
+    """
+
+    labelings: np.ndarray
+    row_sets: np.ndarray
+    columns: np.ndarray
+    lam: np.ndarray
+    weights: np.ndarray | None
+    n_classes: int
+    scheme: str
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.columns)
+
+    @property
+    def n_rows(self) -> np.ndarray:
+        """Rows of each column."""
+        return self.row_sets.sum(axis=0)[self.columns[:, 1]]
+
+    @property
+    def total_weights(self) -> np.ndarray:
+        """Σ of the rows' weights of each column."""
+        if self.weights is None:
+            return self.n_rows.astype(np.float64)
+        return np.where(self.row_sets, self.weights, 0.0).sum(axis=0, dtype=np.float64)[self.columns[:, 1]]
+
+    def normalised_weights(self, dtype) -> np.ndarray:
+        """Weights of mean 1 over the rows of each set and 0 outside it, shape (n_rows, n_row_sets)."""
+        if self.weights is None:
+            return self.row_sets.astype(dtype)
+        weights = np.where(self.row_sets, self.weights, 0.0)
+        return (weights * (self.row_sets.sum(axis=0) / weights.sum(axis=0))).astype(dtype)
+
+    def with_lam(self, lam) -> Problems:
+        """The same columns with this lam, one for all or one each."""
+        return replace(self, lam=np.broadcast_to(np.asarray(lam, np.float64), self.n_columns).copy())
+
+    def with_C(self, C: float) -> Problems:
+        """The same columns with lam = 1 / (C Σ weights), each over its own rows."""
+        return self.with_lam(1.0 / (C * self.total_weights))
+
+    def over_grid(self, lams) -> Problems:
+        """All columns for each lam in turn: column g·P + p is column p with the g-th lam."""
+        lams = np.asarray(lams, np.float64)
+        return replace(
+            self, columns=np.tile(self.columns, (len(lams), 1)), lam=np.repeat(lams, self.n_columns)
+        )
+
+    def over_folds(self, splits) -> Problems:
+        """All columns for each fold in turn, restricted to the fold's training rows.
+
+        `splits` yields (train, test) indices as scikit-learn's splitters do.
+        """
+        sets, columns, weights = [], [], []
+        for fold, (train, _) in enumerate(splits):
+            inside = np.zeros((len(self.row_sets), 1), bool)
+            inside[train] = True
+            sets.append(self.row_sets & inside)
+            columns.append(self.columns + [0, fold * self.row_sets.shape[1]])
+            weights.append(self.weights)
+        joined = self.weights
+        if joined is not None and joined.shape[1] > 1:
+            joined = np.hstack(weights)
+        return replace(
+            self,
+            row_sets=np.hstack(sets),
+            columns=np.vstack(columns),
+            lam=np.tile(self.lam, len(sets)),
+            weights=joined,
+        )
+
+    def select(self, keep) -> Problems:
+        """Some of the columns."""
+        return replace(self, columns=self.columns[keep], lam=self.lam[keep])
+
+    def decode(self, scores: np.ndarray) -> np.ndarray:
+        """Decision values as scikit-learn shapes them, from the scores (n, P) of one set of columns."""
+        return decode(scores, self.scheme, self.n_classes)
+
+
+def decode(scores: np.ndarray, scheme: str, n_classes: int) -> np.ndarray:
+    """Decision values from the scores (n, P) of the columns of a scheme; see `Problems`."""
+    if scheme == "binary":
+        return scores[:, 0]
+    if scheme == "ovo":
+        return _ovr_decision_function(scores > 0, scores, n_classes).astype(scores.dtype, copy=False)
+    return scores
+
+
+def one_vs_rest(codes: np.ndarray, n_classes: int, weights=None) -> Problems:
+    """One column per class against all others; two classes need one column, +1 for the later class."""
+    wanted = np.arange(n_classes) if n_classes > 2 else np.array([1])
+    labelings = np.where(codes[:, None] == wanted, 1, -1).astype(np.int8)
+    row_sets = np.ones((len(codes), 1), bool)
+    columns = np.column_stack([np.arange(len(wanted)), np.zeros(len(wanted), np.intp)])
+    return _make(labelings, row_sets, columns, weights, n_classes, "ovr" if n_classes > 2 else "binary")
+
+
+def one_vs_one(codes: np.ndarray, n_classes: int, weights=None) -> Problems:
+    """One column per pair (0, 1), (0, 2), ... on the rows of its two classes; +1 is the later class."""
+    if n_classes == 2:
+        return one_vs_rest(codes, n_classes, weights)
+    pairs = np.array(list(combinations(range(n_classes), 2)))
+    labelings = np.where(codes[:, None] == np.arange(1, n_classes), 1, -1).astype(np.int8)
+    row_sets = (codes[:, None] == pairs[:, 0]) | (codes[:, None] == pairs[:, 1])
+    columns = np.column_stack([pairs[:, 1] - 1, np.arange(len(pairs))])
+    return _make(labelings, row_sets, columns, weights, n_classes, "ovo")
+
+
+def balanced(problems: Problems, codes: np.ndarray) -> Problems:
+    """Weigh classes evenly within each row set: the weights times Σ weights / (classes · Σ weights of the class)."""
+    base = np.ones((len(codes), 1)) if problems.weights is None else problems.weights
+    base = np.where(problems.row_sets, base, 0.0)
+    per_class = np.zeros((problems.n_classes, base.shape[1]))
+    np.add.at(per_class, codes, base)
+    present = (per_class > 0).sum(axis=0)
+    with np.errstate(divide="ignore"):
+        factors = np.where(per_class > 0, per_class.sum(axis=0) / (present * per_class), 0.0)
+    return replace(problems, weights=base * factors[codes])
+
+
+def _make(labelings, row_sets, columns, weights, n_classes, scheme) -> Problems:
+    if weights is not None:
+        weights = np.asarray(weights, np.float64).reshape(len(labelings), -1)
+        row_sets = row_sets & (weights != 0)
+    lam = np.full(len(columns), np.nan)
+    return Problems(labelings, row_sets, columns.astype(np.intp), lam, weights, n_classes, scheme)

@@ -1,0 +1,72 @@
+"""Seeded streams of row indices: the draws are known in advance, and the same for every column and backend.
+
+A pass is `n_rows` draws. ``shuffle`` visits each row once a pass in a new random order, ``cyclic`` in the order of the
+data, ``replacement`` draws each time from all rows.
+"""
+
+import numpy as np
+
+SAMPLINGS = ("shuffle", "replacement", "cyclic")
+
+
+class Stream:
+    """Draws of row indices.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows to draw from.
+    sampling : {"shuffle", "replacement", "cyclic"}
+        How a pass is drawn.
+    seed : int
+        Seed of the generator; unused by "cyclic".
+
+    Attributes
+    ----------
+    passes : int
+        Whole passes handed out so far.
+    """
+
+    def __init__(self, n_rows: int, sampling: str, seed: int):
+        if sampling not in SAMPLINGS:
+            raise ValueError(f"sampling must be one of {SAMPLINGS}, got {sampling!r}.")
+        self.n_rows = n_rows
+        self.sampling = sampling
+        self._generator = np.random.default_rng(seed)
+        self._kept = None
+        self._waiting = np.empty(0, np.int64)  # drawn, not yet handed out
+        self._drawn_passes = 0
+
+    @property
+    def passes(self) -> int:
+        """Whole passes handed out so far."""
+        return self._drawn_passes - (self._waiting.size > 0)
+
+    def keep(self, rows: np.ndarray) -> None:
+        """Hand out only the rows where the mask `rows` is True from now on; the draws themselves stay the same."""
+        self._kept = None if rows.all() else rows
+        if self._kept is not None:
+            self._waiting = self._waiting[self._kept[self._waiting]]
+
+    def take(self, most: int, batch: int = 1) -> np.ndarray:
+        """Hand out up to `most` draws, a multiple of `batch`, not beyond the end of a pass unless a batch straddles it."""
+        while self._waiting.size < batch:
+            self._waiting = np.concatenate([self._waiting, self._next_pass()])
+        count = max(1, min(most, self._waiting.size) // batch) * batch
+        draws, self._waiting = self._waiting[:count], self._waiting[count:]
+        return draws
+
+    def put_back(self, draws: np.ndarray) -> None:
+        """Return the last draws of the latest `take`."""
+        if draws.size:
+            self._waiting = np.concatenate([draws, self._waiting])
+
+    def _next_pass(self) -> np.ndarray:
+        self._drawn_passes += 1
+        if self.sampling == "shuffle":
+            draws = self._generator.permutation(self.n_rows)
+        elif self.sampling == "replacement":
+            draws = self._generator.integers(0, self.n_rows, self.n_rows)
+        else:
+            draws = np.arange(self.n_rows)
+        return draws if self._kept is None else draws[self._kept[draws]]

@@ -1,0 +1,416 @@
+"""The solver: exact Pegasos (or dual coordinate ascent) for all columns of a problem in one pass over the draws.
+
+Each column minimises ``lam/2 ||w||² + mean weighted loss`` over its own rows (Shalev-Shwartz, Singer, Srebro & Cotter,
+Math. Program. 2011; Shalev-Shwartz & Zhang, JMLR 2013). The draws are known in advance, so B of them are taken at once:
+one product gives their scores in every column as they stand at the block's start, the B×B Gram matrix of the block
+supplies the corrections, and the iterates equal the textbook loop's up to rounding.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pegasos.backends import cpu
+from pegasos.certificate import Certificate, certify
+from pegasos.losses import Loss
+from pegasos.problems import Problems
+from pegasos.rows import Rows
+from pegasos.sampling import Stream
+from pegasos.state import COLUMN, State, next_turn
+from pegasos.step import Average, Rule
+
+LARGEST_BLOCK_BATCH = 1024  # a larger batch fills blocks by itself and needs no look-ahead
+ROWS_PER_CALL = 4096  # CSR steps between two looks at the clock
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What to do, in which order and for how long.
+
+    Attributes
+    ----------
+    sampling, seed
+        See `sampling.Stream`.
+    batch : int or None
+        Rows of one step; None: all rows of the column.
+    max_steps, max_passes
+        Steps of each column, and passes over its rows; the sooner ends.
+    tol : float or None
+        A column is finished when its gap is at most this fraction of the zero model's objective.
+    max_time : float or None
+        Seconds after which the solve ends with what it has.
+    average : {False, "uniform", "suffix", "weighted"}
+    project : bool
+    block : int or None
+        Draws of one look-ahead block; None chooses. The model does not depend on it.
+    certified : bool
+        Whether a certificate is wanted at the end.
+    count_violations : bool
+    """
+
+    sampling: str = "shuffle"
+    seed: int = 0
+    batch: int | None = 1
+    max_steps: float = np.inf
+    max_passes: float = 20
+    tol: float | None = None
+    max_time: float | None = None
+    average: str | bool = False
+    project: bool = False
+    block: int | None = None
+    certified: bool = True
+    count_violations: bool = False
+
+
+@dataclass
+class Solution:
+    """The result of `solve`: the state of every column, its model and its certificate."""
+
+    state: State
+    model: np.ndarray
+    certificate: Certificate | None
+    history: list[dict] = field(default_factory=list)
+    timed_out: bool = False
+
+    @property
+    def steps(self) -> np.ndarray:
+        """Steps that each column took."""
+        return self.state.columns["steps"]
+
+
+def solve(
+    rows: Rows,
+    problems: Problems,
+    rule: Rule,
+    schedule: Schedule,
+    *,
+    loss: Loss = Loss.HINGE,
+    definite: bool = True,
+    callback: Callable[[dict], None] | None = None,
+) -> Solution:
+    """Solve all columns.
+
+    Parameters
+    ----------
+    rows : Rows
+    problems : Problems
+    rule : Rule
+    schedule : Schedule
+    loss : Loss
+    definite : bool
+        Whether the kernel is positive semi-definite; without that there is no certificate.
+    callback : callable, optional
+        Called with a record (step, objective, gap, seconds) after passes 1, 2, 4, 8, ...
+
+    Returns
+    -------
+    Solution
+    """
+    run = _Run(rows, problems, rule, schedule, loss, definite, callback)
+    if schedule.batch is None:
+        run.large_batches()
+    elif schedule.batch == 1:
+        run.stream(np.ones(problems.n_columns, bool))
+    else:
+        # Batches of different row sets do not line up: each group of equal row sets runs by itself.
+        for group in _equal_row_sets(problems):
+            run.stream(group)
+    return run.solution()
+
+
+class _Run:
+    """One call of `solve`: the arrays every step needs, and where the run stands."""
+
+    def __init__(self, rows, problems, rule, schedule, loss, definite, callback):
+        self.rows, self.problems, self.rule, self.loss = rows, problems, rule, loss
+        self.schedule, self.definite, self.callback = schedule, definite, callback
+        self.weights = problems.normalised_weights(rows.dtype)
+        self.average = _average_of(rule, schedule.average)
+        self.whole = self._fresh_state()
+        self.history: list[dict] = []
+        self.started = time.perf_counter()
+        self.timed_out = False
+
+    # --- set-up -------------------------------------------------------------------------------------------------
+
+    def _fresh_state(self) -> State:
+        rows, schedule, n_columns = self.rows, self.schedule, self.problems.n_columns
+        columns = _column_records(self.problems, schedule)
+        columns["turn"] = next_turn(columns, self.rule)
+        none = np.zeros((0, 0), rows.dtype)
+        sums = rows.zeros(n_columns)
+        averaged = self.average != Average.LAST
+        return State(
+            columns=columns,
+            sums=sums,
+            weighted=rows.zeros(n_columns) if averaged else none,
+            previous=rows.zeros(n_columns) if self.average == Average.WINDOW else none,
+            alpha=self._alpha(sums, columns),
+            violations=np.zeros((rows.n_rows, n_columns) if schedule.count_violations else (0, 0), np.int32),
+            rule=self.rule,
+            average=self.average,
+        )
+
+    def _alpha(self, sums, columns) -> np.ndarray:
+        """Coefficients of the rows: sdca lives on them; a certificate needs them when no whole pass gives a dual point."""
+        if self.rows.dual:
+            return sums[: self.rows.n_rows]
+        schedule = self.schedule
+        whole_pass = schedule.sampling != "replacement" and schedule.batch in (1, None)
+        whole_pass = schedule.batch is None or (whole_pass and (columns["limit"] >= columns["n_rows"]).all())
+        if self.rule == Rule.SDCA or (schedule.certified and not whole_pass):
+            return np.zeros((self.rows.n_rows, len(columns)), self.rows.dtype)
+        return np.zeros((0, 0), self.rows.dtype)
+
+    # --- single rows and small batches ---------------------------------------------------------------------------
+
+    def stream(self, group: np.ndarray) -> None:
+        """Run the columns of `group` over one stream of draws until all are finished."""
+        schedule = self.schedule
+        if schedule.batch > LARGEST_BLOCK_BATCH:
+            self.large_batches(group)
+            return
+        stream = Stream(self.rows.n_rows, schedule.sampling, schedule.seed)
+        state = self._enter(group, stream)
+        advance = self._advance_rows if self.rows.row_wise else self._advance_block
+        length = self._block_length(state)
+        next_check = 1
+        while not self._out_of_time(state):
+            state.turn_windows()
+            index = stream.take(length, schedule.batch)
+            index = self._up_to_turn(state, index, stream)
+            advance(state, index)
+            if stream.passes >= next_check:
+                next_check = 2 * stream.passes
+                self._check(state)
+            self._note_dual(state)
+            state = self._leave(state, stream)
+
+    def _block_length(self, state) -> int:
+        schedule, n_columns = self.schedule, len(state.columns)
+        if schedule.block is not None:
+            length = schedule.block
+        elif self.rows.row_wise:
+            length = ROWS_PER_CALL
+        elif self.rows.dual:
+            length = 128
+        else:  # the Gram matrix costs B per row where scores and update cost 2P
+            length = int(np.clip(32 * round(2 * n_columns / 32), 32, 128))
+        return max(1, length // schedule.batch) * schedule.batch
+
+    def _up_to_turn(self, state, index, stream):
+        """Cut the block where a column's window is complete, so that windows begin between blocks."""
+        columns, k = state.columns, self.schedule.batch
+        if self.average != Average.WINDOW:
+            return index
+        left = (columns["turn"] - columns["steps"]) * k
+        near = (left > 0) & (left <= len(index)) & (columns["turn"] < columns["limit"])
+        if not near.any():
+            return index
+        inside = self.weights[index][:, columns["row_set"][near]] != 0
+        reached = inside.cumsum(axis=0) >= left[near]
+        first = np.where(reached.any(axis=0), reached.argmax(axis=0) + 1, len(index)).min()
+        stream.put_back(index[first:])
+        return index[:first]
+
+    def _advance_block(self, state, index) -> None:
+        rows, schedule, n_columns = self.rows, self.schedule, len(state.columns)
+        block = rows.block(index)
+        pulls = np.zeros((n_columns, len(index)), rows.dtype)
+        weighted = np.zeros_like(pulls) if state.weighted.size else state.weighted
+        folds = np.empty((n_columns, 2))
+        cpu.block_steps(
+            state.columns, rows.scores(block, state.sums), rows.gram(block), index, self.problems.labelings, self.weights,
+            state.alpha, state.violations, pulls, weighted, folds, schedule.batch, *self._rules(),
+        )  # fmt: skip
+        if schedule.project:
+            state.rescale(folds)
+        self._add(state, block, pulls)
+        if state.weighted.size:
+            rows.add(block, weighted, state.weighted)
+
+    def _advance_rows(self, state, index) -> None:
+        X = self.rows.X
+        cpu.row_steps(
+            state.columns, state.sums, state.weighted, index, X.indptr, X.indices, X.data, self.rows.squares, self.rows.bias,
+            self.problems.labelings, self.weights, state.alpha, self.schedule.batch, *self._rules(),
+        )  # fmt: skip
+
+    def _rules(self) -> tuple:
+        return int(self.rule), int(self.loss), int(self.average), self.schedule.project
+
+    def _add(self, state, block, pulls) -> None:
+        self.rows.add(block, pulls, state.sums)
+        if state.alpha.size and not state.alpha_in_sums:
+            cpu.scatter_rows(state.alpha, block.index, pulls)
+
+    # --- large batches, and all rows at once -----------------------------------------------------------------------
+
+    def large_batches(self, group: np.ndarray | None = None) -> None:
+        """Steps of many rows each: the products fill the machine by themselves. All rows: no stream is needed."""
+        schedule = self.schedule
+        stream = Stream(self.rows.n_rows, schedule.sampling, schedule.seed)
+        group = np.ones(self.problems.n_columns, bool) if group is None else group
+        state = self._enter(group, stream)
+        next_check, scores = 1, None
+        while not self._out_of_time(state):
+            state.turn_windows()
+            index = None if schedule.batch is None else stream.take(schedule.batch, schedule.batch)
+            scores = self._batch_step(state, index, scores)
+            passes = state.columns["steps"].max() if index is None else stream.passes
+            if passes >= next_check:
+                next_check = 2 * passes
+                self._check(state)
+            self._note_dual(state)
+            before = len(state.columns)
+            state = self._leave(state, stream)
+            if index is not None or len(state.columns) != before:
+                scores = None
+
+    def _batch_step(self, state, index, scores) -> list[np.ndarray]:
+        """One step on the rows `index` (None: all); `scores` are theirs if known. Returns the scores after the step."""
+        rows, columns, labelings = self.rows, state.columns, self.problems.labelings
+        blocks = list(rows.blocks(index)) if rows.dual is False or rows.matrix is not None else None
+        blocks_again = (lambda: blocks) if blocks is not None else (lambda: rows.blocks(index))
+        scales = np.zeros(len(columns))
+        cpu.open_columns(columns, scales, int(self.average))
+        before = scores or [rows.scores(block, state.sums) for block in blocks_again()]
+        pulls = []
+        for block, known in zip(blocks_again(), before, strict=True):
+            part = np.empty_like(known)
+            cpu.batch_pulls(columns, scales, known, block.index, labelings, self.weights, part, int(self.loss))
+            pulls.append(part)
+        weights = columns["average"].astype(rows.dtype)[:, None]
+        for block, part in zip(blocks_again(), pulls, strict=True):
+            self._add(state, block, part)
+            if state.weighted.size:
+                rows.add(block, part * weights, state.weighted)
+            if state.violations.size:
+                cpu.count_violations(state.violations, block.index, part)
+        after = [rows.scores(block, state.sums) for block in blocks_again()]
+        for block, part, old, new in zip(blocks_again(), pulls, before, after, strict=True):
+            cpu.batch_account(columns, part, block.index, labelings, old, new)
+        folds_before = columns["shrink"].copy()
+        cpu.close_columns(columns, self.schedule.project, state.sums, state.weighted, state.alpha)
+        return [] if (columns["shrink"] > folds_before).any() else after
+
+    # --- columns come and go --------------------------------------------------------------------------------------
+
+    def _enter(self, group, stream) -> State:
+        state = self.whole if group.all() else self.whole.select(group)
+        self._restrict(state, stream)
+        return state
+
+    def _restrict(self, state, stream) -> None:
+        """Draw only rows that some column still has a use for."""
+        used = np.unique(state.columns["row_set"])
+        stream.keep((self.weights[:, used] != 0).any(axis=1))
+
+    def _leave(self, state, stream) -> State:
+        """Finished columns leave; few at a time wait for company, since those who stay are copied."""
+        finished = state.finished
+        if not finished.any() or (finished.mean() < 1 / 8 and not finished.all()):
+            return state
+        if state is not self.whole:
+            self.whole.store(state)
+        if finished.all():
+            return state
+        state = state.select(~finished)
+        self._restrict(state, stream)
+        return state
+
+    def _out_of_time(self, state) -> bool:
+        """Whether the columns at hand are done, or the time is up."""
+        limit = self.schedule.max_time
+        if limit is not None and time.perf_counter() - self.started > limit and not state.finished.all():
+            self.timed_out = True
+            if state is not self.whole:
+                self.whole.store(state)
+        return self.timed_out or bool(state.finished.all())
+
+    # --- the certificate --------------------------------------------------------------------------------------------
+
+    def _note_dual(self, state) -> None:
+        """Keep the best dual objective; it is known without a pass wherever the dual point is feasible by itself."""
+        columns, schedule = state.columns, self.schedule
+        if not self.definite:
+            return
+        if self.rule == Rule.PEGASOS:
+            whole = columns["steps"] * (schedule.batch or 1) % columns["n_rows"] == 0
+            whole &= schedule.sampling != "replacement"
+            whole |= schedule.batch is None
+        else:
+            whole = np.ones(len(columns), bool)
+        scales = state.scales
+        dual = columns["lam"] * scales * (columns["mass"] - scales * columns["square"] / 2)
+        columns["best_dual"] = np.where(whole, np.maximum(columns["best_dual"], dual), columns["best_dual"])
+
+    def _check(self, state) -> None:
+        """After passes 1, 2, 4, 8, ...: a certificate for whoever asks, and columns within `tol` are finished."""
+        tol = self.schedule.tol
+        if tol is None and self.callback is None:
+            return
+        self._note_dual(state)
+        found = self._certify(state)
+        self._record(state, found)
+        if tol is not None:
+            within = found.gap <= tol * np.where(found.zero > 0, found.zero, 1.0)
+            state.columns["limit"][within] = state.columns["steps"][within]
+
+    def _certify(self, state) -> Certificate:
+        schedule = self.schedule
+        return certify(self.rows, self.problems, self.weights, state, self.loss, self.definite, schedule.sampling)
+
+    def _record(self, state, found: Certificate) -> None:
+        record = {
+            "step": int(state.columns["steps"].max(initial=0)),
+            "objective": float(found.objective.mean()),
+            "gap": float(found.gap.max()),
+            "seconds": time.perf_counter() - self.started,
+        }
+        self.history.append(record)
+        if self.callback is not None:
+            self.callback(record)
+
+    def solution(self) -> Solution:
+        """Everything about all columns, once all have stopped."""
+        state, found = self.whole, None
+        if self.schedule.certified:
+            found = self._certify(state)
+            self._record(state, found)
+        return Solution(state, state.model(), found, self.history, self.timed_out)
+
+
+def _average_of(rule: Rule, average) -> Average:
+    if average is False:
+        return Average.LAST
+    if rule == Rule.SDCA:
+        return Average.WINDOW
+    return {"uniform": Average.UNIFORM, "weighted": Average.WEIGHTED, "suffix": Average.WINDOW}[average]
+
+
+def _column_records(problems: Problems, schedule: Schedule) -> np.ndarray:
+    columns = np.zeros(problems.n_columns, COLUMN)
+    n_rows = problems.n_rows
+    batch = n_rows if schedule.batch is None else np.full(len(n_rows), schedule.batch)
+    columns["place"] = np.arange(problems.n_columns)
+    columns["labeling"], columns["row_set"] = problems.columns.T
+    columns["lam"] = problems.lam
+    columns["n_rows"] = n_rows
+    columns["share"] = 1.0 / batch
+    columns["radius"] = 1.0 / np.sqrt(problems.lam)
+    steps = np.minimum(schedule.max_steps, np.maximum(1, np.floor(schedule.max_passes * n_rows / batch)))
+    columns["limit"] = np.minimum(steps, 2.0**62).astype(np.int64)
+    columns["shrink"] = 1.0
+    return columns
+
+
+def _equal_row_sets(problems: Problems) -> list[np.ndarray]:
+    """Masks of the columns that share their rows."""
+    _, kinds = np.unique(problems.row_sets, axis=1, return_inverse=True)
+    kinds = kinds.ravel()[problems.columns[:, 1]]
+    return [kinds == kind for kind in np.unique(kinds)]

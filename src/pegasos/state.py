@@ -1,0 +1,171 @@
+"""The state of a solve, as a value: scalar records per column and the sums they scale.
+
+`columns` holds one record of `COLUMN` per column; everything a step needs to know or change about a column is there,
+and NumPy selects, copies and stores it like any array. The large arrays are the running sum of pulls S, the sum U that
+turns it into an average, and what each row has added (see `pegasos.step` for the algebra).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pegasos.step import Average, Rule
+
+COLUMN = np.dtype(
+    [
+        ("place", np.int64),  # its index among all columns of the problem
+        ("labeling", np.int64),
+        ("row_set", np.int64),
+        ("lam", np.float64),
+        ("n_rows", np.float64),
+        ("share", np.float64),  # what one row's pull counts: 1 / batch size
+        ("radius", np.float64),  # projection keeps ||w|| within it
+        ("limit", np.int64),  # steps at which the column is finished
+        ("steps", np.int64),
+        ("shrink", np.float64),  # product of the projection factors since the last fold
+        ("average", np.float64),  # Σ weight * scale of the iterates in the average
+        ("window", np.int64),  # a windowed average begins after this step ...
+        ("turn", np.int64),  # ... and begins anew after this one
+        ("square", np.float64),  # ||S||²
+        ("mass", np.float64),  # Σ y * pull: what the dual objective counts
+        ("best_dual", np.float64),  # highest dual objective met so far
+    ],
+    align=True,
+)
+
+
+@dataclass
+class State:
+    """Where a solve stands.
+
+    Attributes
+    ----------
+    columns : ndarray of COLUMN, shape (P,)
+    sums : ndarray of shape (n_state, P)
+        S, the running sum of pulls; for kernels one row per training row. A last row belongs to the constant feature.
+    weighted : ndarray of shape (n_state, P) or (0, 0)
+        U, the same pulls weighted for the average; empty without an average.
+    previous : ndarray of shape (n_state, P) or (0, 0)
+        Mean over the window before the present one; empty without windows.
+    alpha : ndarray of shape (n_rows, P) or (0, 0)
+        What each row has added to S. For kernels a view of `sums`; for linear models kept only where it is needed.
+    violations : ndarray of int32, shape (n_rows, P) or (0, 0)
+        How often each row pulled.
+    """
+
+    columns: np.ndarray
+    sums: np.ndarray
+    weighted: np.ndarray
+    previous: np.ndarray
+    alpha: np.ndarray
+    violations: np.ndarray
+    rule: Rule
+    average: Average
+
+    @property
+    def alpha_in_sums(self) -> bool:
+        """Whether the sums are the rows' own coefficients, as for kernels."""
+        return np.may_share_memory(self.alpha, self.sums)
+
+    @property
+    def finished(self) -> np.ndarray:
+        """Which columns have taken all their steps."""
+        return self.columns["steps"] >= self.columns["limit"]
+
+    @property
+    def scales(self) -> np.ndarray:
+        """w = scales * S."""
+        columns = self.columns
+        if self.rule == Rule.SDCA:
+            return 1.0 / (columns["lam"] * columns["n_rows"])
+        return np.where(columns["steps"] > 0, columns["shrink"] / (columns["lam"] * np.maximum(columns["steps"], 1)), 0.0)
+
+    def model(self) -> np.ndarray:
+        """Coefficients of the reported model, shape (n_state, P): the last iterate or the average asked for."""
+        columns, steps = self.columns, self.columns["steps"]
+        dtype = self.sums.dtype
+        if self.average == Average.LAST:
+            return self.sums * self.scales.astype(dtype)
+        # The present iterate is not yet in the average: `uniform` leaves it out, the others end with it.
+        if self.average == Average.UNIFORM:
+            total, count = columns["average"], steps
+        elif self.average == Average.WEIGHTED:
+            total, count = columns["average"] + steps * self.scales, steps * (steps + 1) / 2
+        else:
+            inside = steps > columns["window"]
+            total, count = columns["average"] + inside * self.scales, steps - columns["window"]
+        count = np.maximum(count, 1)
+        mean = self.sums * (total / count).astype(dtype) - self.weighted * (1.0 / count).astype(dtype)
+        if self.average == Average.WINDOW:
+            young = 2 * (steps - columns["window"]) < columns["turn"] - columns["window"]
+            young &= columns["window"] > 0
+            mean[:, young] = self.previous[:, young]
+        return mean
+
+    def select(self, keep: np.ndarray) -> State:
+        """The state of some of the columns; `alpha` stays a view of `sums` where it is one."""
+        places = np.flatnonzero(keep)
+
+        def pick(array):
+            return np.take(array, places, axis=1) if array.size else array
+
+        sums = pick(self.sums)
+        alpha = sums[: self.alpha.shape[0]] if self.alpha_in_sums else pick(self.alpha)
+        return replace(
+            self,
+            columns=self.columns[places],
+            sums=sums,
+            weighted=pick(self.weighted),
+            previous=pick(self.previous),
+            alpha=alpha,
+            violations=pick(self.violations),
+        )
+
+    def store(self, part: State) -> None:
+        """Write the columns of `part` to their places in this state, which holds all columns."""
+        places = part.columns["place"]
+        self.columns[places] = part.columns
+        for name in ("sums", "weighted", "previous", "alpha", "violations"):
+            target = getattr(self, name)
+            if target.size:
+                target[:, places] = getattr(part, name)
+
+    def turn_windows(self) -> None:
+        """Begin a new window in the columns whose present one is complete; its mean becomes the previous one."""
+        columns = self.columns
+        due = (columns["steps"] == columns["turn"]) & ~self.finished
+        if self.average != Average.WINDOW or not due.any():
+            return
+        chosen = self.select(due)
+        self.previous[:, due] = chosen.model()
+        self.weighted[:, due] = 0.0
+        columns["average"][due] = 0.0
+        columns["window"][due] = columns["turn"][due]
+        columns["turn"][due] = next_turn(columns[due], self.rule)
+
+    def rescale(self, folds: np.ndarray) -> None:
+        """Apply the folds of a block: S is multiplied, and U loses a multiple of the old S."""
+        if (folds[:, 0] == 1.0).all():
+            return
+        if self.weighted.size:
+            self.weighted -= self.sums * folds[:, 1].astype(self.sums.dtype)
+        factors = folds[:, 0].astype(self.sums.dtype)
+        self.sums *= factors
+        if not self.alpha_in_sums:
+            self.alpha *= factors[: self.alpha.shape[1]]
+
+
+def next_turn(columns: np.ndarray, rule: Rule) -> np.ndarray:
+    """The step after which each column's present window is complete.
+
+    Under sdca a window is a pass over the column's rows. Under pegasos the last window is the second half of all steps
+    and each earlier one the second half of what comes before it, so that an early stop finds a window of a good size.
+    """
+    if rule == Rule.SDCA:
+        return columns["window"] + columns["n_rows"].astype(np.int64)
+    ends = columns["limit"].copy()
+    while (later := ends // 2 > columns["window"]).any():
+        ends[later] //= 2
+    return ends

@@ -1,0 +1,85 @@
+"""Shared data: embedded sets for every test, larger ones from the folder that PEGASOS_DATA names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.preprocessing import StandardScaler
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of the larger data sets; tests that need it are skipped where it is not given."""
+    folder = os.environ.get("PEGASOS_DATA")
+    if not folder:
+        pytest.skip("PEGASOS_DATA is not set: the larger data sets are not available")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def usps(data_folder):
+    """(X_train, y_train, X_test, y_test) of USPS, float32 in [0, 1]."""
+    path = _existing(data_folder / "usps.h5")
+    h5py = pytest.importorskip("h5py", reason="reading USPS needs h5py")
+    with h5py.File(path, "r") as file:
+        return tuple(file[part][name][:] for part in ("train", "test") for name in ("data", "target"))
+
+
+@pytest.fixture(scope="session")
+def a9a(data_folder):
+    """(X, y) of the training rows of a9a: CSR float32 with 123 features, labels -1 and 1."""
+    with np.load(_existing(data_folder / "a9a_train.npz")) as parts:
+        X = sparse.csr_matrix((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"]))
+        return X, parts["y"].astype(np.int64)
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """(X, y) of the embedded digits, pixels in [0, 1]."""
+    X, y = load_digits(return_X_y=True)
+    return X / 16.0, y
+
+
+@pytest.fixture(scope="session")
+def breast_cancer():
+    """(X, y) of the embedded breast cancer set, standardised."""
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture
+def binary():
+    """A small two-class problem of ordinary scale: 60 rows, 4 features, labels 0 and 1."""
+    return classes_problem(2)
+
+
+@pytest.fixture
+def multiclass():
+    """A small four-class problem of ordinary scale: 60 rows, 4 features, labels 0 to 3."""
+    return classes_problem(4)
+
+
+def classes_problem(n_classes: int, *, n_rows: int = 60, n_features: int = 4, seed: int = 0):
+    """Noisy Gaussian classes with standardised features."""
+    X, y = make_classification(
+        n_rows,
+        n_features,
+        n_informative=n_features,
+        n_redundant=0,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        flip_y=0.1,
+        random_state=seed,
+    )
+    return StandardScaler().fit_transform(X), y
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        pytest.skip(f"PEGASOS_DATA holds no {path.name}")
+    return path
