@@ -60,9 +60,9 @@ def objectives(rows: Rows, problems: Problems, weights, columns, model: np.ndarr
     totals, norms = np.zeros(len(columns)), np.zeros(len(columns))
     for block in rows.blocks():
         scores = rows.scores(block, model)
-        cpu.add_losses(totals, columns, scores, block.index, problems.labelings, weights, int(loss))
+        cpu.add_losses(totals, columns, scores, block.rows, problems.labelings, weights, int(loss))
         if rows.dual:  # ||w||² = Σ a·f, with the scores at hand
-            norms += np.einsum("ip,pi->p", model[block.index], scores, dtype=np.float64)
+            norms += np.einsum("ip,pi->p", model[block.rows], scores, dtype=np.float64)
     if not rows.dual:
         norms = rows.square_norms(model)
     return columns["lam"] / 2 * norms + totals / columns["n_rows"]
@@ -76,5 +76,5 @@ def clipped_dual(rows: Rows, problems: Problems, weights, state: State) -> np.nd
     cpu.clip_dual(columns, per_row * state.scales, alpha, problems.labelings, weights, masses)
     model = rows.zeros(len(columns))
     for block in rows.blocks():
-        rows.add(block, np.ascontiguousarray((alpha[block.index] / per_row).astype(rows.dtype).T), model)
+        rows.add(block, np.ascontiguousarray((alpha[block.rows] / per_row).astype(rows.dtype).T), model)
     return masses / columns["n_rows"] - columns["lam"] / 2 * rows.square_norms(model)

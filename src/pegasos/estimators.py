@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos import validation
-from pegasos.kernels import NAMES, Kernel, spread
+from pegasos.kernels import NAMES, Kernel, spread, squared_norms
 from pegasos.problems import Problems, balanced, decode, one_vs_one, one_vs_rest
 
 DEFAULT_CACHE_MB = 2000
@@ -244,15 +244,18 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(
             self, X, y, accept_sparse=False if self.kernel == "precomputed" else "csr", dtype=[np.float64, np.float32]
         )
-        if self.kernel == "precomputed":
-            validation.check_precomputed(X)
         weights = validation.check_weights(sample_weight, X)
         problems, codes = self._problems(y, weights)
+        if self.kernel == "precomputed":
+            validation.check_precomputed(X)
         kernel, bias = self._resolved_kernel(X, weights), self._bias()
-        validation.check_magnitudes(X, kernel, bias)
+        squares = None
+        if kernel.name not in ("precomputed", "callable"):
+            squares = squared_norms(X)
+            validation.check_magnitudes(X, squares, kernel, bias)
         definite = validation.check_definite(X, kernel)
-        schedule = self._schedule(int(problems.row_sets.any(axis=1).sum()))
-        rows = self._rows(X, kernel, bias, schedule)
+        schedule = self._schedule(int(problems.n_rows.min()))
+        rows = self._rows(X, squares, kernel, bias, schedule)
         solution = solve(rows, problems, self._rule(), schedule, definite=definite, callback=self._callback())
         self._keep(solution, X, codes, kernel, bias)
         self._warn_if_missed(solution)
@@ -271,6 +274,8 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
         everyone[kept] = codes
         if isinstance(self.class_weight, dict):
             per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y[kept])
+            if not (per_class >= 0).all():
+                raise ValueError(f"class_weight has a negative weight: {self.class_weight}.")
             weights = (1.0 if weights is None else weights) * per_class[everyone]
         build = one_vs_one if self.multi_class == "ovo" else one_vs_rest
         problems = build(everyone, len(self.classes_), weights)
@@ -278,9 +283,10 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
             problems = balanced(problems, everyone)
         self._scheme = problems.scheme
         if (problems.n_rows < 2).any():
-            raise ValueError("class_weight leaves a problem without rows of two classes; give each class a positive weight.")
-        problems = problems.with_lam(self.lam) if self.lam is not None else problems.with_C(1.0 if self.C is None else self.C)
-        return problems, everyone
+            raise ValueError("class_weight leaves a problem with fewer than two rows; give each class a positive weight.")
+        if self.lam is not None:
+            return problems.with_lam(self.lam), everyone
+        return problems.with_C(1.0 if self.C is None else self.C), everyone
 
     def _resolved_kernel(self, X, weights) -> Kernel:
         name = "callable" if callable(self.kernel) else self.kernel
@@ -306,7 +312,8 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
         from pegasos.solver import Schedule
 
         if self.batch_size != "all" and self.batch_size > n_rows:
-            raise ValueError(f"batch_size={self.batch_size} is more than the {n_rows} rows to train on.")
+            of = " of the smallest pair" if self._scheme == "ovo" else ""
+            raise ValueError(f"batch_size={self.batch_size} is more than the {n_rows} rows{of} to train on.")
         passes = self.max_passes
         if passes is None:
             default = DEFAULT_PASSES if self.tol is None else DEFAULT_PASSES_WITH_TOL
@@ -324,14 +331,14 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
             count_violations=self.kernel != "linear",
         )
 
-    def _rows(self, X, kernel, bias, schedule):
+    def _rows(self, X, squares, kernel, bias, schedule):
         from pegasos.rows import DenseRows, KernelRows, SparseRows
 
         if kernel.name == "linear":
-            return (SparseRows if hasattr(X, "indptr") else DenseRows)(X, bias)
+            return (SparseRows if hasattr(X, "indptr") else DenseRows)(X, bias, squares)
         cache_bytes = 1e6 * (DEFAULT_CACHE_MB if self.cache_size is None else self.cache_size)
         draws = min(schedule.max_steps, schedule.max_passes * X.shape[0]) * (schedule.batch or X.shape[0])
-        return KernelRows(X, kernel, bias, cache_bytes, draws)
+        return KernelRows(X, kernel, bias, cache_bytes, draws, squares)
 
     def _callback(self):
         if not self.verbose:

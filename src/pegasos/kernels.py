@@ -16,7 +16,9 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 FROM_PRODUCT = ("linear", "rbf", "poly", "sigmoid")
 NAMES = (*FROM_PRODUCT, "laplacian", "precomputed")
-ROWS_AT_ONCE = 256
+ROWS_AT_ONCE = 64  # rows of a matrix that a few passes of elementwise functions keep in the cache
+STRIP = 1024  # rows of one product
+MIRROR = 128  # columns transposed at once
 
 
 def lowest_exponent(dtype) -> float:
@@ -83,14 +85,44 @@ class Kernel:
                 np.tanh(part, out=part)
         return products
 
-    def diagonal(self, X) -> np.ndarray:
-        """K(x, x) of every row, in float64."""
+    def matrix(self, X, squares, in_parallel) -> np.ndarray:
+        """All kernel values among the rows of X; ``in_parallel(work, n)`` calls work(first, last) on parts of range(n).
+
+        Kernels of one product are computed in strips above the diagonal and mirrored: half the products and functions.
+        """
+        n_rows = X.shape[0]
+        matrix = np.empty((n_rows, n_rows), X.dtype)
+        halved = self.name in FROM_PRODUCT and not hasattr(X, "indptr")
+        for first in range(0, n_rows, STRIP):
+            last = min(first + STRIP, n_rows)
+            rows = slice(first, last)
+            own = None if squares is None else squares[rows]
+            if not halved:
+                matrix[rows] = self(X[rows], X, own, squares)
+                continue
+            strip = matrix[rows, first:]
+            np.matmul(X[rows], X[first:].T, out=strip)
+
+            def transform(a, b, strip=strip, own=own, first=first):
+                self.transform(strip[a:b], None if own is None else own[a:b], None if own is None else squares[first:])
+
+            def mirror(a, b, rows=rows, last=last):
+                for column in range(last + a, last + b, MIRROR):
+                    part = slice(column, min(column + MIRROR, last + b))
+                    matrix[part, rows] = matrix[rows, part].T
+
+            in_parallel(transform, last - first)
+            in_parallel(mirror, n_rows - last)
+        return matrix
+
+    def diagonal(self, X, squares=None) -> np.ndarray:
+        """K(x, x) of every row, in float64; `squares` are the rows' squared norms if known."""
         if self.name in ("rbf", "laplacian"):
             return np.ones(X.shape[0])
         if self.name == "callable":
             parts = (self._called(X[i : i + 32], X[i : i + 32]).diagonal() for i in range(0, X.shape[0], 32))
             return np.concatenate(list(parts)).astype(np.float64)
-        squares = squared_norms(X)
+        squares = squared_norms(X) if squares is None else squares
         if self.name == "linear":
             return squares
         with np.errstate(over="ignore"):
@@ -98,6 +130,7 @@ class Kernel:
             return inner**self.degree if self.name == "poly" else np.tanh(inner)
 
     def _called(self, X, Z) -> np.ndarray:
+        assert self.function is not None
         values = np.asarray(self.function(X, Z, **self.params))
         if values.shape != (X.shape[0], Z.shape[0]):
             raise ValueError(
@@ -112,10 +145,15 @@ class Kernel:
 
 def squared_norms(X) -> np.ndarray:
     """||x||² of every row, summed in float64."""
-    if hasattr(X, "indptr"):
-        squares = np.square(X.data, dtype=np.float64)
-        return csr_array((squares, X.indices, X.indptr), shape=X.shape) @ np.ones(X.shape[1])
-    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    if not hasattr(X, "indptr"):
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    squares = np.empty(X.shape[0])
+    for first in range(0, X.shape[0], 4096):  # in parts: a square of all entries would be a copy of X
+        ends = X.indptr[first : first + 4097]
+        entries = slice(ends[0], ends[-1])
+        part = (np.square(X.data[entries], dtype=np.float64), X.indices[entries], ends - ends[0])
+        squares[first : first + 4096] = csr_array(part, shape=(len(ends) - 1, X.shape[1])) @ np.ones(X.shape[1])
+    return squares
 
 
 def _exp(exponents: np.ndarray) -> np.ndarray:

@@ -1,12 +1,16 @@
 """Rows: how a block of rows meets the state.
 
-=============  ==========================  ====================  =================================
-rows           scores at the block's start  Gram of the block     after the block
-=============  ==========================  ====================  =================================
-`KernelRows`   K(X_b, X)·A                 K(X_b, X_b)           A[b] accumulates the pulls
-`DenseRows`    X_b·W                       X_b·X_bᵀ              W += X_bᵀ·pulls
-`SparseRows`   the same products by SciPy; single steps go row by row (`row_wise`)
-=============  ==========================  ====================  =================================
+==============  =============================  =================  ==================================
+rows            scores at the block's start    Gram of the block  after the block
+==============  =============================  =================  ==================================
+`KernelRows`    K(X_b, X)·A                    K(X_b, X_b)        A[b] accumulates the pulls
+`DenseRows`     X_b·W                          X_b·X_bᵀ           W += X_bᵀ·pulls
+`SparseRows`    the same products by SciPy
+==============  =============================  =================  ==================================
+
+`way` says how single steps go: in look-ahead blocks of the products above; row by row over CSR; or directly, each step
+by itself, which wins for dense rows that belong to few columns each and, with the kernel matrix at hand, where few rows
+pull.
 
 Scores and pulls are (columns, rows of the block): a column's numbers lie side by side. The constant feature of an
 intercept is one extra row of the state, never a copied X; for kernels it stands for K + bias².
@@ -15,35 +19,63 @@ intercept is one extra row of the state, never a copied X; for kernels it stands
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from enum import Enum
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pegasos.backends import cpu
-from pegasos.kernels import Kernel, squared_norms
+from pegasos.kernels import STRIP, Kernel, squared_norms
+from pegasos.state import State
 
-STRIP = 1024
+DIRECT_COLUMNS = 32  # columns a row belongs to, below which inner products beat look-ahead blocks
+
+
+class Way(Enum):
+    """How single steps go over the rows."""
+
+    BLOCKS = "look-ahead blocks"
+    DIRECT = "each step by itself"
+    EITHER = "directly while few rows pull, else in blocks"
+    SPARSE = "row by row, CSR"
 
 
 class Block(NamedTuple):
-    """Some rows, by index, and what their kind keeps of them."""
+    """Some rows, by number, and what their kind keeps of them."""
 
-    index: np.ndarray
-    values: object
+    rows: np.ndarray
+    values: Any
+
+
+class Gram(NamedTuple):
+    """Inner products of a block's rows (B, B), and where to read those that are not yet known."""
+
+    values: np.ndarray
+    known: np.ndarray
+    matrix: np.ndarray
+    bias: float
 
 
 class Rows:
-    """What the solver asks of rows; subclasses say how `values` of a block meet the first `n_state` rows of the state."""
+    """What the solver asks of rows.
 
-    row_wise = False  # single steps go row by row instead of in blocks
+    Subclasses give `_values`, `_products`, `_gram`, `_add`: how the values of a block meet the first `n_state` rows of
+    the state. The constant feature is added here.
+    """
+
     dual = False  # the state has one coefficient per training row
     at_once = STRIP  # rows of one product
 
-    def __init__(self, n_rows: int, n_state: int, dtype, bias: float):
-        self.n_rows = n_rows
+    def __init__(self, X, n_state: int, bias: float):
+        self.X = X
+        self.n_rows = X.shape[0]
         self.n_state = n_state
-        self.dtype = np.dtype(dtype)
+        self.dtype = np.dtype(X.dtype)
         self.bias = float(bias)
+
+    def way(self, columns_per_row: float) -> Way:
+        """How single steps go when a row belongs to so many columns."""
+        return Way.BLOCKS
 
     def zeros(self, n_columns: int) -> np.ndarray:
         """An empty state."""
@@ -68,12 +100,27 @@ class Rows:
             scores += self.bias * sums[-1][:, None]
         return scores
 
-    def gram(self, block: Block) -> np.ndarray:
-        """Inner products of the block's rows, shape (B, B)."""
+    def gram(self, block: Block) -> Gram:
+        """Inner products of the block's rows."""
         gram = self._gram(block)
         if self.bias > 0:
             gram = gram + self.dtype.type(self.bias**2)
-        return np.ascontiguousarray(gram, self.dtype)
+        known = np.ones(len(gram), bool)
+        return Gram(np.ascontiguousarray(gram, self.dtype), known, np.empty((0, 0), self.dtype), self.bias)
+
+    def products(self, n_columns: int) -> np.ndarray:
+        """Room for <S, x> of all rows where keeping it up to date is cheaper than computing it; else (0, 0)."""
+        return np.zeros((0, 0), self.dtype)
+
+    def scores_now(self, block: Block, state: State) -> np.ndarray:
+        """The scores of the state itself; read off where they are kept."""
+        return self.scores(block, state.sums)
+
+    def follow(self, block: Block, pulls: np.ndarray, state: State) -> None:
+        """Bring kept scores up to date with the pulls of a block."""
+
+    def refresh(self, state: State) -> None:
+        """Compute kept scores anew, now and then, so that rounding does not pile up."""
 
     def add(self, block: Block, pulls: np.ndarray, sums: np.ndarray) -> None:
         """S += Σ pull·x over the block; `pulls` is (P, B)."""
@@ -85,20 +132,45 @@ class Rows:
         """||w||² of each column, in float64."""
         return np.einsum("ij,ij->j", coefficients, coefficients, dtype=np.float64)
 
-    def largest_square(self) -> float:
-        """max K(x, x), the constant feature included."""
-        return float(np.max(self._self_products(), initial=0.0)) + self.bias**2
+    def _values(self, index):
+        return self.X[index]
+
+    def _products(self, block: Block, sums: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _gram(self, block: Block) -> np.ndarray:
+        raise NotImplementedError
+
+    def _add(self, block: Block, pulls: np.ndarray, sums: np.ndarray) -> None:
+        sums[: self.n_state] += block.values.T @ pulls.T
 
 
 class DenseRows(Rows):
     """Rows of a dense matrix; the state is W, features × columns."""
 
-    def __init__(self, X: np.ndarray, bias: float = 0.0):
-        super().__init__(X.shape[0], X.shape[1], X.dtype, bias)
-        self.X = X
+    def __init__(self, X: np.ndarray, bias: float = 0.0, squares: np.ndarray | None = None):
+        super().__init__(X, X.shape[1], bias)
+        self._squares = squares
 
-    def _values(self, index):
-        return self.X[index]
+    @property
+    def squares(self) -> np.ndarray:
+        """Squared norms of the rows, the constant feature included."""
+        if self._squares is None:
+            self._squares = squared_norms(self.X)
+        return self._squares + self.bias**2
+
+    def way(self, columns_per_row):
+        """Few columns a row: inner products cost only those; many: matrix products are faster."""
+        return Way.DIRECT if columns_per_row <= DIRECT_COLUMNS and self.X.flags.c_contiguous else Way.BLOCKS
+
+    @property
+    def direct_values(self) -> np.ndarray:
+        """What a direct step reads a row of."""
+        return self.X
+
+    def zeros(self, n_columns):
+        """An empty state; a column's numbers lie side by side."""
+        return np.asfortranarray(super().zeros(n_columns))
 
     def _products(self, block, sums):
         return sums.T @ block.values.T
@@ -106,28 +178,21 @@ class DenseRows(Rows):
     def _gram(self, block):
         return block.values @ block.values.T
 
-    def _add(self, block, pulls, sums):
-        sums[: self.n_state] += block.values.T @ pulls.T
-
-    def _self_products(self):
-        return squared_norms(self.X)
-
 
 class SparseRows(Rows):
     """Rows of a CSR matrix; the state is W, features × columns."""
 
-    row_wise = True
-
-    def __init__(self, X, bias: float = 0.0):
-        super().__init__(X.shape[0], X.shape[1], X.dtype, bias)
+    def __init__(self, X, bias: float = 0.0, squares: np.ndarray | None = None):
+        super().__init__(X, X.shape[1], bias)
         if not X.has_canonical_format:  # a repeated entry would be squared apart from its twin
-            X = X.copy()
+            self.X = X = X.copy()
             X.sum_duplicates()
-        self.X = X
-        self.squares = squared_norms(X)
+            squares = None
+        self.squares = (squared_norms(X) if squares is None else squares) + self.bias**2
 
-    def _values(self, index):
-        return self.X[index]
+    def way(self, columns_per_row):
+        """A gather per row serves all its columns."""
+        return Way.SPARSE
 
     def _products(self, block, sums):
         return np.ascontiguousarray((block.values @ sums).T)
@@ -135,93 +200,112 @@ class SparseRows(Rows):
     def _gram(self, block):
         return (block.values @ block.values.T).toarray()
 
-    def _add(self, block, pulls, sums):
-        sums[: self.n_state] += block.values.T @ pulls.T
-
-    def _self_products(self):
-        return self.squares
-
 
 class KernelRows(Rows):
     """Rows seen through a kernel; the state is A, training rows × columns.
 
-    The kernel matrix is kept when it fits into `cache_bytes`; otherwise each block's rows are computed against the
-    support rows only, those that some column has a coefficient for.
+    The kernel matrix is kept when it fits into `cache_bytes` and the planned `draws` are worth it; otherwise each
+    block's rows are computed against the support rows only, those that some column has a coefficient for.
     """
 
     dual = True
 
-    def __init__(self, X, kernel: Kernel, bias: float = 0.0, cache_bytes: float = 2e9, draws: float = np.inf):
-        super().__init__(X.shape[0], X.shape[0], X.dtype, bias)
-        self.X = X
+    def __init__(
+        self, X, kernel: Kernel, bias: float = 0.0, cache_bytes: float = 2e9, draws: float = np.inf, squares=None
+    ):
+        super().__init__(X, X.shape[0], bias)
         self.kernel = kernel
-        self.squares = None
-        self.matrix = X if kernel.name == "precomputed" else None
-        if self.matrix is not None:
+        self.matrix = None
+        if kernel.name == "precomputed":
+            self.matrix = X.T if X.flags.f_contiguous else X  # symmetric, and rows are read
             return
+        self.norms = None
         if kernel.name == "rbf":
-            self.squares = squared_norms(X).astype(self.dtype)
-        self._support = SupportRows(X, self.squares)
+            self.norms = (squared_norms(X) if squares is None else squares).astype(self.dtype)
+        self._support = SupportRows(X, self.norms)
         fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
         if fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
-            self.matrix = self._whole_matrix()
+            self.matrix = kernel.matrix(X, self.norms, cpu.in_parallel)
         else:
             self.at_once = int(np.clip(cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, STRIP))
 
-    def _whole_matrix(self) -> np.ndarray:
-        kernel, X, squares = self.kernel, self.X, self.squares
-        matrix = np.empty((self.n_rows, self.n_rows), self.dtype)
-        if kernel.name not in ("rbf", "poly", "sigmoid") or hasattr(X, "indptr"):
-            for first in range(0, self.n_rows, STRIP):
-                rows = slice(first, first + STRIP)
-                matrix[rows] = kernel(X[rows], X, None if squares is None else squares[rows], squares)
-            return matrix
-        for first in range(0, self.n_rows, STRIP):
-            strip = matrix[first : first + STRIP]
-            np.matmul(X[first : first + STRIP], X.T, out=strip)
+    def way(self, columns_per_row):
+        """With the matrix at hand, all scores are kept up to date, and only rows that pull cost anything."""
+        return Way.EITHER if self.matrix is not None else Way.BLOCKS
 
-            def transform(a, b, strip=strip, first=first):
-                kernel.transform(strip[a:b], None if squares is None else squares[first + a : first + b], squares)
+    @property
+    def direct_values(self) -> np.ndarray:
+        """What a direct step reads a row of."""
+        return self.matrix
 
-            cpu.in_parallel(transform, len(strip))
-        return matrix
+    @property
+    def squares(self) -> np.ndarray:
+        """K(x, x) of the rows, the constant feature included; with the matrix at hand."""
+        return self.matrix.diagonal().astype(np.float64) + self.bias**2
+
+    def products(self, n_columns):
+        """Room for <S, x> of all rows; a column's numbers lie side by side."""
+        return np.zeros((self.n_rows, n_columns) if self.matrix is not None else (0, 0), self.dtype, order="F")
+
+    def scores_now(self, block, state):
+        """The scores of the state itself; read off where they are kept."""
+        if not state.products.size:
+            return self.scores(block, state.sums)
+        scores = np.take(state.products.T, block.rows, axis=1)
+        if self.bias > 0:
+            scores += self.bias * state.sums[-1][:, None]
+        return scores
+
+    def follow(self, block, pulls, state) -> None:
+        """Bring the kept scores up to date with the pulls of a block."""
+        moved = np.flatnonzero(pulls.any(axis=0))
+        if state.products.size and moved.size:
+            state.products += self.matrix[block.rows[moved]].T @ pulls[:, moved].T
+
+    def refresh(self, state) -> None:
+        """Compute the kept scores anew, now and then, so that rounding does not pile up."""
+        if state.products.size:
+            for block in self.blocks():
+                state.products[block.rows] = self._products(block, state.sums[: self.n_state]).T
 
     def _values(self, index):
-        if self.matrix is not None:
-            return self.matrix[index]
-        return self.X[index]
+        return index if self.matrix is not None else self.X[index]
 
     def _products(self, block, sums):
         if self.matrix is not None:
-            return sums.T @ block.values.T
+            return sums.T @ self.matrix[block.values].T
         support = np.flatnonzero(sums.any(axis=1))
         if not support.size:
-            return np.zeros((sums.shape[1], len(block.index)), self.dtype)
+            return np.zeros((sums.shape[1], len(block.rows)), self.dtype)
         order, rows, squares = self._support.of(support)
-        own = None if self.squares is None else self.squares[block.index]
-        return sums[order].T @ self.kernel(block.values, rows, own, squares).T
+        return sums[order].T @ self.kernel(block.values, rows, self._own_squares(block), squares).T
+
+    def gram(self, block):
+        """Inner products of the block's rows; with the matrix at hand the diagonal will do to begin with."""
+        if self.matrix is None:
+            return super().gram(block)
+        size = len(block.rows)
+        values = np.empty((size, size), self.dtype)
+        values.flat[:: size + 1] = self.matrix[block.rows, block.rows] + self.bias**2
+        return Gram(values, np.zeros(size, bool), self.matrix, self.bias)
 
     def _gram(self, block):
-        if self.matrix is not None:
-            return block.values[:, block.index]
-        own = None if self.squares is None else self.squares[block.index]
+        own = self._own_squares(block)
         return self.kernel(block.values, block.values, own, own)
 
+    def _own_squares(self, block):
+        return None if self.norms is None else self.norms[block.rows]
+
     def _add(self, block, pulls, sums):
-        cpu.scatter_rows(sums, block.index, pulls)
+        cpu.scatter_rows(sums, block.rows, pulls)
 
     def square_norms(self, coefficients):
         """||w||² of each column: one scoring pass."""
         norms = np.zeros(coefficients.shape[1])
         for block in self.blocks():
-            own = coefficients[block.index]
+            own = coefficients[block.rows]
             norms += np.einsum("ip,pi->p", own, self.scores(block, coefficients), dtype=np.float64)
         return norms
-
-    def _self_products(self):
-        if self.kernel.name == "precomputed":
-            return self.X.diagonal()
-        return self.kernel.diagonal(self.X)
 
 
 class SupportRows:
@@ -232,7 +316,7 @@ class SupportRows:
         self.sparse = hasattr(X, "indptr")
         self.known = np.zeros(X.shape[0], bool)
         self.order = np.empty(0, np.intp)
-        self.buffer = None
+        self.buffer = np.empty((0, X.shape[1]), X.dtype)
 
     def of(self, support: np.ndarray):
         """Indices, rows and squared norms that cover `support`; rows without a coefficient may be among them."""
@@ -241,11 +325,11 @@ class SupportRows:
         count = self.order.size
         self.order = np.concatenate([self.order, fresh])
         if self.sparse or self.order.size > len(self.known) / 2:
-            self.buffer = None
+            self.buffer = self.buffer[:0]
             return slice(None), self.X, self.squares
-        if self.buffer is None or self.order.size > len(self.buffer):
-            room = np.empty((min(2 * self.order.size, len(self.known)), self.X.shape[1]), self.X.dtype)
-            room[:count] = self.X[self.order[:count]]
+        if self.order.size > len(self.buffer):
+            room = np.empty((2 * self.order.size, self.X.shape[1]), self.X.dtype)
+            room[:count] = self.buffer[:count]
             self.buffer = room
         self.buffer[count : self.order.size] = self.X[fresh]
         rows = self.buffer[: self.order.size]

@@ -1,6 +1,6 @@
 """Seeded streams of row indices: the draws are known in advance, and the same for every column and backend.
 
-A pass is `n_rows` draws. ``shuffle`` visits each row once a pass in a new random order, ``cyclic`` in the order of the
+A pass is as many draws as there are rows. ``shuffle`` visits each row once a pass in a new random order, ``cyclic`` in the order of the
 data, ``replacement`` draws each time from all rows.
 """
 
@@ -14,7 +14,7 @@ class Stream:
 
     Parameters
     ----------
-    n_rows : int
+    rows : ndarray of int
         Rows to draw from.
     sampling : {"shuffle", "replacement", "cyclic"}
         How a pass is drawn.
@@ -27,13 +27,13 @@ class Stream:
         Whole passes handed out so far.
     """
 
-    def __init__(self, n_rows: int, sampling: str, seed: int):
+    def __init__(self, rows: np.ndarray, sampling: str, seed: int):
         if sampling not in SAMPLINGS:
             raise ValueError(f"sampling must be one of {SAMPLINGS}, got {sampling!r}.")
-        self.n_rows = n_rows
+        self.rows = rows
         self.sampling = sampling
         self._generator = np.random.default_rng(seed)
-        self._kept = None
+        self._kept: np.ndarray | None = None
         self._waiting = np.empty(0, np.int64)  # drawn, not yet handed out
         self._drawn_passes = 0
 
@@ -64,9 +64,9 @@ class Stream:
     def _next_pass(self) -> np.ndarray:
         self._drawn_passes += 1
         if self.sampling == "shuffle":
-            draws = self._generator.permutation(self.n_rows)
+            draws = self._generator.permutation(self.rows)
         elif self.sampling == "replacement":
-            draws = self._generator.integers(0, self.n_rows, self.n_rows)
+            draws = self.rows[self._generator.integers(0, len(self.rows), len(self.rows))]
         else:
-            draws = np.arange(self.n_rows)
+            draws = self.rows
         return draws if self._kept is None else draws[self._kept[draws]]

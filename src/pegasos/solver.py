@@ -18,12 +18,15 @@ from pegasos.backends import cpu
 from pegasos.certificate import Certificate, certify
 from pegasos.losses import Loss
 from pegasos.problems import Problems
-from pegasos.rows import Rows
+from pegasos.rows import Rows, Way
 from pegasos.sampling import Stream
 from pegasos.state import COLUMN, State, next_turn
 from pegasos.step import Average, Rule
 
 LARGEST_BLOCK_BATCH = 1024  # a larger batch fills blocks by itself and needs no look-ahead
+KERNEL_BLOCK = 128
+DIRECT_PULL_RATE = 0.1
+REFRESH_FROM = 8  # passes after which kept scores are first computed anew
 ROWS_PER_CALL = 4096  # CSR steps between two looks at the clock
 
 
@@ -129,7 +132,11 @@ class _Run:
         self.rows, self.problems, self.rule, self.loss = rows, problems, rule, loss
         self.schedule, self.definite, self.callback = schedule, definite, callback
         self.weights = problems.normalised_weights(rows.dtype)
+        self.used = np.flatnonzero(problems.row_sets.any(axis=1))  # rows that no column has are as if not there
         self.average = _average_of(rule, schedule.average)
+        self.way = rows.way(problems.n_rows.sum() / len(self.used))
+        self.squares = rows.squares if self.way != Way.BLOCKS else None
+        self.pull_rate = 1.0  # of the rows and columns of the latest steps
         self.whole = self._fresh_state()
         self.history: list[dict] = []
         self.started = time.perf_counter()
@@ -151,6 +158,7 @@ class _Run:
             previous=rows.zeros(n_columns) if self.average == Average.WINDOW else none,
             alpha=self._alpha(sums, columns),
             violations=np.zeros((rows.n_rows, n_columns) if schedule.count_violations else (0, 0), np.int32),
+            products=rows.products(n_columns) if self._in_small_steps() else none,
             rule=self.rule,
             average=self.average,
         )
@@ -171,33 +179,43 @@ class _Run:
     def stream(self, group: np.ndarray) -> None:
         """Run the columns of `group` over one stream of draws until all are finished."""
         schedule = self.schedule
-        if schedule.batch > LARGEST_BLOCK_BATCH:
+        if not self._in_small_steps():
             self.large_batches(group)
             return
-        stream = Stream(self.rows.n_rows, schedule.sampling, schedule.seed)
+        stream = Stream(self.used, schedule.sampling, schedule.seed)
         state = self._enter(group, stream)
-        advance = self._advance_rows if self.rows.row_wise else self._advance_block
-        length = self._block_length(state)
+        advance = {
+            Way.BLOCKS: self._advance_block,
+            Way.DIRECT: self._advance_direct,
+            Way.EITHER: self._advance_either,
+            Way.SPARSE: self._advance_sparse,
+        }[self.way]
         next_check = 1
         while not self._out_of_time(state):
             state.turn_windows()
-            index = stream.take(length, schedule.batch)
+            index = stream.take(self._block_length(state), schedule.batch)
             index = self._up_to_turn(state, index, stream)
             advance(state, index)
             if stream.passes >= next_check:
                 next_check = 2 * stream.passes
+                if stream.passes >= REFRESH_FROM:
+                    self.rows.refresh(state)
                 self._check(state)
             self._note_dual(state)
             state = self._leave(state, stream)
+
+    def _in_small_steps(self) -> bool:
+        """Whether batches are small enough for the stream of draws to be cut into blocks."""
+        return self.schedule.batch is not None and self.schedule.batch <= LARGEST_BLOCK_BATCH
 
     def _block_length(self, state) -> int:
         schedule, n_columns = self.schedule, len(state.columns)
         if schedule.block is not None:
             length = schedule.block
-        elif self.rows.row_wise:
+        elif self.way in (Way.DIRECT, Way.SPARSE) or (self.way == Way.EITHER and self._few_pull()):
             length = ROWS_PER_CALL
         elif self.rows.dual:
-            length = 128
+            length = min(KERNEL_BLOCK, self.rows.at_once)
         else:  # the Gram matrix costs B per row where scores and update cost 2P
             length = int(np.clip(32 * round(2 * n_columns / 32), 32, 128))
         return max(1, length // schedule.batch) * schedule.batch
@@ -217,6 +235,16 @@ class _Run:
         stream.put_back(index[first:])
         return index[:first]
 
+    def _advance_either(self, state, index) -> None:
+        """Directly while few rows pull; a matrix product spreads many pulls faster."""
+        if self._few_pull():
+            self._advance_direct(state, index)
+        else:
+            self._advance_block(state, index)
+
+    def _few_pull(self) -> bool:
+        return self.pull_rate <= DIRECT_PULL_RATE
+
     def _advance_block(self, state, index) -> None:
         rows, schedule, n_columns = self.rows, self.schedule, len(state.columns)
         block = rows.block(index)
@@ -224,19 +252,36 @@ class _Run:
         weighted = np.zeros_like(pulls) if state.weighted.size else state.weighted
         folds = np.empty((n_columns, 2))
         cpu.block_steps(
-            state.columns, rows.scores(block, state.sums), rows.gram(block), index, self.problems.labelings, self.weights,
-            state.alpha, state.violations, pulls, weighted, folds, schedule.batch, *self._rules(),
+            0, n_columns, state.columns, rows.scores_now(block, state), *rows.gram(block), index, self.problems.labelings,
+            self.weights, state.alpha, state.violations, pulls, weighted, folds, schedule.batch, *self._rules(),
         )  # fmt: skip
         if schedule.project:
             state.rescale(folds)
         self._add(state, block, pulls)
+        rows.follow(block, pulls, state)
+        self.pull_rate = np.count_nonzero(pulls) / pulls.size
         if state.weighted.size:
             rows.add(block, weighted, state.weighted)
 
-    def _advance_rows(self, state, index) -> None:
-        X = self.rows.X
+    def _advance_direct(self, state, index) -> None:
+        rows, pulled = self.rows, []
+
+        def steps(first, last):
+            count = cpu.direct_steps(
+                first, last, state.columns, state.sums, state.weighted, state.products, index, rows.direct_values,
+                self.squares, rows.bias, self.problems.labelings, self.weights, state.alpha, state.violations,
+                self.schedule.batch, *self._rules(),
+            )  # fmt: skip
+            pulled.append(count)
+
+        width = rows.direct_values.shape[1] * (self.pull_rate if rows.dual else 1.0)
+        cpu.in_parallel(steps, len(state.columns), len(index) * len(state.columns) * width)
+        self.pull_rate = sum(pulled) / (len(index) * len(state.columns))
+
+    def _advance_sparse(self, state, index) -> None:
+        rows, X = self.rows, self.rows.X
         cpu.row_steps(
-            state.columns, state.sums, state.weighted, index, X.indptr, X.indices, X.data, self.rows.squares, self.rows.bias,
+            state.columns, state.sums, state.weighted, index, X.indptr, X.indices, X.data, self.squares, rows.bias,
             self.problems.labelings, self.weights, state.alpha, self.schedule.batch, *self._rules(),
         )  # fmt: skip
 
@@ -246,14 +291,14 @@ class _Run:
     def _add(self, state, block, pulls) -> None:
         self.rows.add(block, pulls, state.sums)
         if state.alpha.size and not state.alpha_in_sums:
-            cpu.scatter_rows(state.alpha, block.index, pulls)
+            cpu.scatter_rows(state.alpha, block.rows, pulls)
 
     # --- large batches, and all rows at once -----------------------------------------------------------------------
 
     def large_batches(self, group: np.ndarray | None = None) -> None:
         """Steps of many rows each: the products fill the machine by themselves. All rows: no stream is needed."""
         schedule = self.schedule
-        stream = Stream(self.rows.n_rows, schedule.sampling, schedule.seed)
+        stream = Stream(self.used, schedule.sampling, schedule.seed)
         group = np.ones(self.problems.n_columns, bool) if group is None else group
         state = self._enter(group, stream)
         next_check, scores = 1, None
@@ -282,7 +327,7 @@ class _Run:
         pulls = []
         for block, known in zip(blocks_again(), before, strict=True):
             part = np.empty_like(known)
-            cpu.batch_pulls(columns, scales, known, block.index, labelings, self.weights, part, int(self.loss))
+            cpu.batch_pulls(columns, scales, known, block.rows, labelings, self.weights, part, int(self.loss))
             pulls.append(part)
         weights = columns["average"].astype(rows.dtype)[:, None]
         for block, part in zip(blocks_again(), pulls, strict=True):
@@ -290,13 +335,13 @@ class _Run:
             if state.weighted.size:
                 rows.add(block, part * weights, state.weighted)
             if state.violations.size:
-                cpu.count_violations(state.violations, block.index, part)
+                cpu.count_violations(state.violations, block.rows, part)
         after = [rows.scores(block, state.sums) for block in blocks_again()]
         for block, part, old, new in zip(blocks_again(), pulls, before, after, strict=True):
-            cpu.batch_account(columns, part, block.index, labelings, old, new)
-        folds_before = columns["shrink"].copy()
-        cpu.close_columns(columns, self.schedule.project, state.sums, state.weighted, state.alpha)
-        return [] if (columns["shrink"] > folds_before).any() else after
+            cpu.batch_account(columns, part, block.rows, labelings, old, new)
+        alpha = state.alpha[:0] if state.alpha_in_sums else state.alpha
+        folded = cpu.close_columns(columns, self.schedule.project, state.sums, state.weighted, alpha)
+        return [] if folded else after
 
     # --- columns come and go --------------------------------------------------------------------------------------
 

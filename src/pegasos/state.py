@@ -53,6 +53,8 @@ class State:
         What each row has added to S. For kernels a view of `sums`; for linear models kept only where it is needed.
     violations : ndarray of int32, shape (n_rows, P) or (0, 0)
         How often each row pulled.
+    products : ndarray of shape (n_rows, P) or (0, 0)
+        <S, x> of all rows, where the rows keep it.
     """
 
     columns: np.ndarray
@@ -61,6 +63,7 @@ class State:
     previous: np.ndarray
     alpha: np.ndarray
     violations: np.ndarray
+    products: np.ndarray
     rule: Rule
     average: Average
 
@@ -109,7 +112,9 @@ class State:
         places = np.flatnonzero(keep)
 
         def pick(array):
-            return np.take(array, places, axis=1) if array.size else array
+            if not array.size:
+                return array
+            return np.asfortranarray(array[:, places]) if array.flags.f_contiguous else np.take(array, places, axis=1)
 
         sums = pick(self.sums)
         alpha = sums[: self.alpha.shape[0]] if self.alpha_in_sums else pick(self.alpha)
@@ -121,13 +126,14 @@ class State:
             previous=pick(self.previous),
             alpha=alpha,
             violations=pick(self.violations),
+            products=pick(self.products),
         )
 
     def store(self, part: State) -> None:
         """Write the columns of `part` to their places in this state, which holds all columns."""
         places = part.columns["place"]
         self.columns[places] = part.columns
-        for name in ("sums", "weighted", "previous", "alpha", "violations"):
+        for name in ("sums", "weighted", "previous", "alpha", "violations", "products"):
             target = getattr(self, name)
             if target.size:
                 target[:, places] = getattr(part, name)
@@ -153,6 +159,8 @@ class State:
             self.weighted -= self.sums * folds[:, 1].astype(self.sums.dtype)
         factors = folds[:, 0].astype(self.sums.dtype)
         self.sums *= factors
+        if self.products.size:
+            self.products *= factors
         if not self.alpha_in_sums:
             self.alpha *= factors[: self.alpha.shape[1]]
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from sklearn.utils.validation import _check_sample_weight
 
-from pegasos.kernels import FROM_PRODUCT, Kernel, lowest_exponent, squared_norms
+from pegasos.kernels import Kernel, lowest_exponent
 
 SAMPLE = 200  # rows of the kernel matrix that are looked at
 WIDEST_RATIO = 1e3
@@ -26,7 +26,8 @@ def check_supported(estimator) -> None:
     }
     for name, wanted in later.items():
         if wanted:
-            raise NotImplementedError(f"{name}={getattr(estimator, name)!r} is not implemented yet; it comes in a later version.")
+            given = getattr(estimator, name)
+            raise NotImplementedError(f"{name}={given!r} is not implemented yet; it comes in a later version.")
 
 
 def check_combinations(estimator) -> None:
@@ -45,8 +46,8 @@ def check_combinations(estimator) -> None:
 
 def check_label_types(y) -> None:
     """Labels of one type: NumPy would silently turn numbers beside strings into strings."""
-    if isinstance(y, (list, tuple)) or getattr(y, "dtype", None) == object:
-        kinds = {isinstance(label, (str, bytes)) for label in np.asarray(y, object).ravel()}
+    if isinstance(y, list | tuple) or getattr(y, "dtype", None) == np.dtype(object):
+        kinds = {isinstance(label, str | bytes) for label in np.asarray(y, object).ravel()}
         if len(kinds) > 1:
             raise ValueError("The labels y mix strings with numbers or other types; use one type for all labels.")
 
@@ -61,24 +62,18 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
     return weights
 
 
-def check_magnitudes(X, kernel: Kernel, bias: float) -> None:
+def check_magnitudes(X, squares: np.ndarray, kernel: Kernel, bias: float) -> None:
     """Features that overflow or underflow are an error, extreme or uneven ones a warning."""
-    if kernel.name in ("precomputed", "callable"):
-        return
     tiny, huge = (1e-30, 1e30) if X.dtype == np.float32 else (1e-290, 1e290)
-    with np.errstate(over="ignore"):
-        square = float(np.max(squared_norms(X), initial=0.0))
-        largest = max(square, float(np.max(kernel.diagonal(X), initial=0.0)))
+    square = float(np.max(squares, initial=0.0))
+    largest = max(square, float(np.max(kernel.diagonal(X, squares), initial=0.0)))
+    remedy = "scale the features, for instance with StandardScaler"
+    if X.dtype == np.float32:
+        remedy += ", or pass float64"
     if not largest < huge:
-        raise ValueError(
-            f"The features are too large: kernel values reach {largest:.3g} and overflow {X.dtype}. Scale the features"
-            f"{' or pass float64' if X.dtype == np.float32 else ''}, for instance with StandardScaler."
-        )
+        raise ValueError(f"The features are too large: kernel values of {largest:.3g} overflow {X.dtype}; {remedy}.")
     if 0 < square < tiny:
-        raise ValueError(
-            f"The features are too small: squared norms of at most {square:.3g} underflow {X.dtype}. Scale the features"
-            f"{' or pass float64' if X.dtype == np.float32 else ''}, for instance with StandardScaler."
-        )
+        raise ValueError(f"The features are too small: squared norms of {square:.3g} underflow {X.dtype}; {remedy}.")
     if 0 < square < 1e-20 or square > 1e20:
         _hint(f"The features are of scale {np.sqrt(square):.3g}; scale them, for instance with StandardScaler.")
     elif not hasattr(X, "indptr"):
@@ -138,8 +133,8 @@ def check_definite(X, kernel: Kernel) -> bool:
     eigenvalues = eigvalsh(values.astype(np.float64))
     if eigenvalues[0] < -1e3 * np.finfo(X.dtype).eps * max(abs(eigenvalues[-1]), abs(eigenvalues[0])):
         _hint(
-            f"The kernel matrix is not positive semi-definite (an eigenvalue of {eigenvalues[0]:.3g}); the objective is "
-            "not convex and there is no certified gap."
+            f"The kernel matrix is not positive semi-definite (an eigenvalue of {eigenvalues[0]:.3g}); the objective "
+            "is not convex and there is no certified gap."
         )
         return False
     return True
@@ -157,14 +152,3 @@ def _warn_underflow(values, kernel: Kernel) -> None:
 def _hint(sentence: str) -> None:
     warnings.warn(sentence, UserWarning, stacklevel=4)
 
-
-__all__ = [
-    "FROM_PRODUCT",
-    "check_combinations",
-    "check_definite",
-    "check_label_types",
-    "check_magnitudes",
-    "check_precomputed",
-    "check_supported",
-    "check_weights",
-]

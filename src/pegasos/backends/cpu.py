@@ -1,7 +1,8 @@
 """CPU verbs: Numba loops over arrays and scalars, compiled once and cached on disk.
 
-`block_steps` and `row_steps` run the same scalar functions of `pegasos.step`. They differ in how scores are obtained
-(a matrix product corrected by the Gram matrix; a gather per row) and in how pulls reach the state.
+`block_steps`, `direct_steps` and `row_steps` run the same scalar functions of `pegasos.step`. They differ in how scores
+are obtained (a matrix product corrected by the Gram matrix; an inner product per dense row and column; a gather per CSR
+row for all columns) and in how pulls reach the state.
 
 Arrays shared by the verbs::
 
@@ -13,31 +14,36 @@ Arrays shared by the verbs::
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import numpy as np
 from numba import njit
-from threadpoolctl import threadpool_info
+from threadpoolctl import ThreadpoolController
 
 from pegasos.losses import value
 from pegasos.step import Rule, account, close_step, folded, open_step, pull_of
 
 # Lets sums run in SIMD lanes; NaN and infinity keep their meaning.
 SUMS = {"reassoc", "contract", "nsz"}
+WORTH_A_THREAD = 2e6  # operations that take longer than starting a thread
+DIRECT_CHUNK = 128  # rows that stay in the cache while column after column meets them
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def block_steps(
-    columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted, folds, k, rule, loss, average, project
-):
-    """Take all steps of a block, one column after another.
+    first, last, columns, scores, gram, known, matrix, bias, index, labelings, weights, alpha, violations, pulls, weighted,
+    folds, k, rule, loss, average, project,
+):  # fmt: skip
+    """Take all steps of a block in the columns first..last-1, one column after another.
 
-    `scores` (P, B) are <S, x> at the block's start and are corrected in place. `pulls` and `weighted` (P, B) receive
+    `gram` (B, B) is needed on and right of its diagonal. Where a row is not `known`, it is read from the kernel `matrix`
+    when the row first pulls: few rows do. `scores` (P, B) are <S, x> at the block's start and are corrected in place. `pulls` and `weighted` (P, B) receive
     what the rows add to S and U (`weighted` is (0, 0) without an average). `folds` (P, 2) receives the factor on the old S and the multiple of it that U loses.
     `alpha` is that of the block's start; sdca adds what the same row pulled earlier in the block.
     """
     n_draws = index.size
     earlier = earlier_draws(index) if rule == Rule.SDCA else index
-    for p in range(columns.size):
+    for p in range(first, last):
         column = columns[p]
         folds[p, 0] = 1.0
         folds[p, 1] = 0.0
@@ -64,6 +70,10 @@ def block_steps(
                 if v == 0.0:
                     continue
                 i = index[b]
+                if not known[b]:
+                    known[b] = True
+                    for later in range(b + 1, n_draws):
+                        gram[b, later] = matrix[i, index[later]] + bias * bias
                 account(column, v, labelings[i, column.labeling], scores[p, b], gram[b, b])
                 if weighted.size:
                     weighted[p, b] = v * column.average
@@ -102,13 +112,100 @@ def fold_block(column, p, done, scores, pulls, weighted, folds):
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
+def direct_steps(
+    first, last, columns, sums, weighted_sums, products, index, values, squares, bias, labelings, weights, alpha, violations,
+    k, rule, loss, average, project,
+):  # fmt: skip
+    """Take all steps of `index` in the columns first..last-1, each by itself; return how many rows pulled.
+
+    Dense rows: `values` is X, a score is an inner product with the column's sums, and a pull is added to them. Kernels:
+    `values` is the kernel matrix, a score is read off `products` (all <S, x>), and a pull spreads a row of the matrix
+    over them. A row costs only the columns it belongs to, and for kernels only those in which it pulls.
+    `sums` or `products` are in Fortran order: a column lies side by side and stays in the cache for a chunk of rows.
+    """
+    kernel = products.size > 0
+    constant = sums.shape[0] - 1
+    found, pulls = np.zeros(k), np.zeros(k)
+    chunk = max(1, DIRECT_CHUNK // k) * k
+    n_pulls = 0
+    for begin in range(0, index.size, chunk):
+        for p in range(first, last):
+            column = columns[p]
+            for start in range(begin, min(begin + chunk, index.size), k):
+                if column.steps >= column.limit:
+                    break
+                if weights[index[start], column.row_set] == 0.0:
+                    continue
+                scale = open_step(column, rule, average)
+                for b in range(k):
+                    i = index[start + b]
+                    found[b] = products[i, p] if kernel else dense_product(values, i, sums, p)
+                    if bias > 0.0:
+                        found[b] += bias * sums[constant, p]
+                    coefficient = alpha[i, p] if rule == Rule.SDCA else 0.0
+                    y = labelings[i, column.labeling]
+                    s = weights[i, column.row_set]
+                    pulls[b] = pull_of(column, rule, loss, y, s, scale * found[b], coefficient, squares[i])
+                for b in range(k):
+                    v = pulls[b]
+                    if v == 0.0:
+                        continue
+                    n_pulls += 1
+                    i = index[start + b]
+                    if k > 1:  # rows of the batch that pulled before this one have changed its product
+                        found[b] = products[i, p] if kernel else dense_product(values, i, sums, p)
+                        if bias > 0.0:
+                            found[b] += bias * sums[constant, p]
+                    account(column, v, labelings[i, column.labeling], found[b], squares[i])
+                    if alpha.size:  # for kernels these are the sums
+                        alpha[i, p] += v
+                    if kernel:
+                        add_dense(values, i, products, p, v)
+                        violations[i, p] += 1
+                    else:
+                        add_dense(values, i, sums, p, v)
+                    if bias > 0.0:
+                        sums[constant, p] += bias * v
+                    if weighted_sums.size:
+                        if kernel:
+                            weighted_sums[i, p] += v * column.average
+                        else:
+                            add_dense(values, i, weighted_sums, p, v * column.average)
+                        if bias > 0.0:
+                            weighted_sums[constant, p] += bias * v * column.average
+                if close_step(column, project):
+                    for i in range(products.shape[0]):
+                        products[i, p] *= column.shrink
+                    fold_column(column, p, sums, weighted_sums, alpha[:0] if kernel else alpha)
+    return n_pulls
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def dense_product(values, i, sums, p):
+    """Inner product of row `i` with a column of `sums`, over the row's length."""
+    total = values[i, 0] * sums[0, p]
+    for j in range(1, values.shape[1]):
+        total += values[i, j] * sums[j, p]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def add_dense(values, i, sums, p, v):
+    """Add v times row `i` to a column of `sums`."""
+    pull = sums.dtype.type(v)
+    for j in range(values.shape[1]):
+        sums[j, p] += pull * values[i, j]
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def row_steps(
-    columns, sums, weighted_sums, index, indptr, indices, data, squares, bias, labelings, weights, alpha, k, rule, loss, average, project
-):
+    columns, sums, weighted_sums, index, indptr, indices, data, squares, bias, labelings, weights, alpha,
+    k, rule, loss, average, project,
+):  # fmt: skip
     """Take all steps of `index` over CSR rows, one row after another, all columns of a row together.
 
     `sums` is (features, P), so that one index gathers P contiguous numbers; `bias` > 0 adds a last row of the state
-    for the constant feature. `squares` are the rows' squared norms without it.
+    for the constant feature. `squares` are the rows' squared norms with it.
     """
     n_columns = columns.size
     products = np.zeros(n_columns, sums.dtype)
@@ -130,8 +227,7 @@ def row_steps(
                     scales[p] = open_step(column, rule, average)
                 y = labelings[i, column.labeling]
                 coefficient = alpha[i, p] if rule == Rule.SDCA else 0.0
-                self_product = squares[i] + bias * bias
-                pulls[b, p] = pull_of(column, rule, loss, y, s, scales[p] * products[p], coefficient, self_product)
+                pulls[b, p] = pull_of(column, rule, loss, y, s, scales[p] * products[p], coefficient, squares[i])
         for b in range(k):
             i = index[start + b]
             if not pulls[b].any():
@@ -141,7 +237,7 @@ def row_steps(
             for p in range(n_columns):
                 v = pulls[b, p]
                 if v != 0.0:
-                    account(columns[p], v, labelings[i, columns[p].labeling], products[p], squares[i] + bias * bias)
+                    account(columns[p], v, labelings[i, columns[p].labeling], products[p], squares[i])
                 if alpha.size:
                     alpha[i, p] += v
             scatter(sums, pulls[b], indptr[i], indptr[i + 1], indices, data, bias)
@@ -180,7 +276,7 @@ def scatter(sums, pulls, first, last, indices, data, bias):
 
 @njit(cache=True, nogil=True)
 def fold_column(column, p, sums, weighted_sums, alpha):
-    """Multiply S by `shrink` and move average * S into U, in place."""
+    """Multiply S by `shrink` and move average * S into U, in place; `alpha` is empty where it is part of `sums`."""
     for j in range(sums.shape[0]):
         if weighted_sums.size:
             weighted_sums[j, p] -= column.average * sums[j, p]
@@ -226,10 +322,13 @@ def batch_account(columns, pulls, index, labelings, before, after):
 
 @njit(cache=True, nogil=True)
 def close_columns(columns, project, sums, weighted_sums, alpha):
-    """End one step of every unfinished column (large batches; pegasos only)."""
+    """End one step of every unfinished column (large batches; pegasos only); whether any state was folded."""
+    any_fold = False
     for p in range(columns.size):
         if columns[p].steps < columns[p].limit and close_step(columns[p], project):
             fold_column(columns[p], p, sums, weighted_sums, alpha)
+            any_fold = True
+    return any_fold
 
 
 @njit(cache=True, nogil=True)
@@ -271,17 +370,24 @@ def clip_dual(columns, factors, alpha, labelings, weights, masses):
             masses[p] += beta
 
 
-def in_parallel(work, n_items):
-    """Call ``work(first, last)`` on even parts of ``range(n_items)``, one part a thread.
+@cache
+def _controller():
+    return ThreadpoolController()
+
+
+def in_parallel(work, n_items, operations=np.inf):
+    """Call ``work(first, last)`` on even parts of ``range(n_items)``, one part a thread, if `operations` are worth it.
 
     `work` has to release the GIL. There are as many threads as BLAS uses, so that the user's limits hold here too,
     and they end with the call: a thread that outlived it would be lost in a forked worker.
     """
-    threads = max((lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"), default=1)
-    threads = min(threads, n_items)
+    threads = 1
+    if n_items > 1 and operations > WORTH_A_THREAD:
+        threads = max((lib["num_threads"] for lib in _controller().info() if lib["user_api"] == "blas"), default=1)
     if threads <= 1:
         work(0, n_items)
         return
+    threads = min(threads, n_items)
     edges = np.linspace(0, n_items, threads + 1).astype(int)
     with ThreadPoolExecutor(threads, thread_name_prefix="pegasos") as pool:
         for _ in pool.map(work, edges[:-1], edges[1:]):
