@@ -144,9 +144,10 @@ class Kernel:
 
 
 def squared_norms(X) -> np.ndarray:
-    """||x||² of every row, summed in float64."""
+    """||x||² of every row, in float64."""
     if not hasattr(X, "indptr"):
-        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        with np.errstate(over="ignore", under="ignore"):
+            return np.einsum("ij,ij->i", X, X).astype(np.float64)
     squares = np.empty(X.shape[0])
     for first in range(0, X.shape[0], 4096):  # in parts: a square of all entries would be a copy of X
         ends = X.indptr[first : first + 4097]

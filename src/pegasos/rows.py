@@ -77,6 +77,11 @@ class Rows:
         """How single steps go when a row belongs to so many columns."""
         return Way.BLOCKS
 
+    @property
+    def width(self) -> float:
+        """Numbers that a row and a column exchange in one step, roughly."""
+        return float(self.X.shape[1])
+
     def zeros(self, n_columns: int) -> np.ndarray:
         """An empty state."""
         return np.zeros((self.n_state + (self.bias > 0), n_columns), self.dtype)
@@ -194,6 +199,11 @@ class SparseRows(Rows):
         """A gather per row serves all its columns."""
         return Way.SPARSE
 
+    @property
+    def width(self):
+        """Entries of a row, on average."""
+        return 1.0 + self.X.nnz / max(1, self.n_rows)
+
     def _products(self, block, sums):
         return np.ascontiguousarray((block.values @ sums).T)
 
@@ -232,6 +242,11 @@ class KernelRows(Rows):
     def way(self, columns_per_row):
         """With the matrix at hand, all scores are kept up to date, and only rows that pull cost anything."""
         return Way.EITHER if self.matrix is not None else Way.BLOCKS
+
+    @property
+    def width(self):
+        """A tenth of the rows: about as many numbers change per step where few rows pull."""
+        return 1.0 + self.n_rows / 10
 
     @property
     def direct_values(self) -> np.ndarray:

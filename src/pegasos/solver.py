@@ -27,7 +27,7 @@ LARGEST_BLOCK_BATCH = 1024  # a larger batch fills blocks by itself and needs no
 KERNEL_BLOCK = 128
 DIRECT_PULL_RATE = 0.1
 REFRESH_FROM = 8  # passes after which kept scores are first computed anew
-ROWS_PER_CALL = 4096  # CSR steps between two looks at the clock
+OPERATIONS_PER_CALL = 3e8  # of compiled loops between two looks at the clock
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,8 @@ class _Run:
         if schedule.block is not None:
             length = schedule.block
         elif self.way in (Way.DIRECT, Way.SPARSE) or (self.way == Way.EITHER and self._few_pull()):
-            length = ROWS_PER_CALL
+            # Long enough for threads to be worth starting, short enough to look at the clock between two calls.
+            length = int(np.clip(OPERATIONS_PER_CALL / (self.rows.width * n_columns), 1024, 65536))
         elif self.rows.dual:
             length = min(KERNEL_BLOCK, self.rows.at_once)
         else:  # the Gram matrix costs B per row where scores and update cost 2P
@@ -274,8 +275,7 @@ class _Run:
             )  # fmt: skip
             pulled.append(count)
 
-        width = rows.direct_values.shape[1] * (self.pull_rate if rows.dual else 1.0)
-        cpu.in_parallel(steps, len(state.columns), len(index) * len(state.columns) * width)
+        cpu.in_parallel(steps, len(state.columns), len(index) * len(state.columns) * rows.width)
         self.pull_rate = sum(pulled) / (len(index) * len(state.columns))
 
     def _advance_sparse(self, state, index) -> None:

@@ -83,7 +83,10 @@ def pull_of(column, rule, loss, y, s, f, coefficient, self_product):
         beta = y * coefficient
         q = self_product / (column.lam * column.n_rows)
         return y * (coordinate(loss, beta, y, f, q, s) - beta)
-    return s * pull(loss, y, f) * column.share / column.shrink
+    strength = pull(loss, y, f)
+    if strength == 0.0:  # most rows: spare them the division
+        return 0.0
+    return s * strength * column.share / column.shrink
 
 
 @register_jitable

@@ -72,7 +72,7 @@ def check_magnitudes(X, squares: np.ndarray, kernel: Kernel, bias: float) -> Non
         remedy += ", or pass float64"
     if not largest < huge:
         raise ValueError(f"The features are too large: kernel values of {largest:.3g} overflow {X.dtype}; {remedy}.")
-    if 0 < square < tiny:
+    if square < tiny and (X != 0).sum():
         raise ValueError(f"The features are too small: squared norms of {square:.3g} underflow {X.dtype}; {remedy}.")
     if 0 < square < 1e-20 or square > 1e20:
         _hint(f"The features are of scale {np.sqrt(square):.3g}; scale them, for instance with StandardScaler.")

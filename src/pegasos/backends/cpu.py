@@ -26,7 +26,7 @@ from pegasos.step import Rule, account, close_step, folded, open_step, pull_of
 # Lets sums run in SIMD lanes; NaN and infinity keep their meaning.
 SUMS = {"reassoc", "contract", "nsz"}
 WORTH_A_THREAD = 2e6  # operations that take longer than starting a thread
-DIRECT_CHUNK = 128  # rows that stay in the cache while column after column meets them
+DIRECT_CHUNK = 64  # rows that stay in the cache while column after column meets them
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
@@ -127,18 +127,21 @@ def direct_steps(
     constant = sums.shape[0] - 1
     found, pulls = np.zeros(k), np.zeros(k)
     chunk = max(1, DIRECT_CHUNK // k) * k
+    members = np.empty(chunk, np.int64)
     n_pulls = 0
     for begin in range(0, index.size, chunk):
         for p in range(first, last):
             column = columns[p]
-            for start in range(begin, min(begin + chunk, index.size), k):
+            n_members = 0
+            for b in range(begin, min(begin + chunk, index.size)):  # without a branch: no one foresees who belongs
+                members[n_members] = index[b]
+                n_members += weights[index[b], column.row_set] != 0
+            for start in range(0, n_members, k):
                 if column.steps >= column.limit:
                     break
-                if weights[index[start], column.row_set] == 0.0:
-                    continue
                 scale = open_step(column, rule, average)
                 for b in range(k):
-                    i = index[start + b]
+                    i = members[start + b]
                     found[b] = products[i, p] if kernel else dense_product(values, i, sums, p)
                     if bias > 0.0:
                         found[b] += bias * sums[constant, p]
@@ -151,7 +154,7 @@ def direct_steps(
                     if v == 0.0:
                         continue
                     n_pulls += 1
-                    i = index[start + b]
+                    i = members[start + b]
                     if k > 1:  # rows of the batch that pulled before this one have changed its product
                         found[b] = products[i, p] if kernel else dense_product(values, i, sums, p)
                         if bias > 0.0:
