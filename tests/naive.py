@@ -1,8 +1,8 @@
 """The textbook loops, one problem at a time and without tricks: the judge of every fast path.
 
 A problem is a kernel matrix `K` over the rows of one column, targets `y` (±1), weights `s` of mean 1, `lam`, and the
-draws `order` as indices into these rows. A model is its coefficient vector `a`: w = Σ a_i φ(x_i). Every iterate is kept,
-so averages are plain means.
+draws `order` as indices into these rows. A model is its coefficient vector `a`: w = Σ a_i φ(x_i). Every iterate is
+kept, so averages are plain means.
 """
 
 import numpy as np
@@ -55,10 +55,10 @@ def support_pairs(K, y, lam, order, steps):
 
 
 def sdca(K, y, s, lam, order, steps):
-    """Return all iterates (coefficients of w), the last dual variables, and the closest approach of a clip."""
+    """Return all iterates (coefficients of w) and the last dual variables."""
     n = len(y)
     beta = np.zeros(n)
-    iterates, closest = [np.zeros(n)], np.inf
+    iterates = [np.zeros(n)]
     for t in range(steps):
         i = order[t]
         a = y * beta / (lam * n)
@@ -69,7 +69,7 @@ def sdca(K, y, s, lam, order, steps):
         else:
             beta[i] = min(max(beta[i] + (1 - y[i] * score) / q, 0.0), s[i])
         iterates.append(y * beta / (lam * n))
-    return iterates, beta, closest
+    return iterates, beta
 
 
 def average_of(iterates, average, rule="pegasos", n=None):
@@ -100,3 +100,16 @@ def dual(K, y, s, lam, beta):
     assert (beta <= s + 1e-9).all()
     a = y * beta / (lam * len(y))
     return beta.mean() - lam / 2 * (a @ K @ a)
+
+
+def best_dual(K, y, s, lam, iterates, k, sampling):
+    """The dual bound under pegasos: the best at a whole pass; before the first, or with replacement, the clipped point."""
+    n = len(y)
+    per_step = n if k == "all" else k
+    found = [0.0]
+    for t in range(1, len(iterates)):
+        if (sampling != "replacement" or k == "all") and t * per_step % n == 0:
+            found.append(dual(K, y, s, lam, lam * n * y * iterates[t]))
+    if len(found) == 1:
+        found.append(dual(K, y, s, lam, np.clip(lam * n * y * iterates[-1], 0, s)))
+    return max(found)

@@ -44,15 +44,14 @@ def certify(
     zero = np.full(len(columns), float(value(loss, 1.0, 0.0)))
     if not definite:
         return Certificate(reached, np.full(len(columns), np.nan), zero)
-    if state.rule == Rule.PEGASOS and state.alpha.size:
-        unknown = columns["best_dual"] <= 0.0
-        if sampling == "replacement":
+    if state.alpha.size:
+        unknown = np.isneginf(columns["best_dual"])
+        if state.rule == Rule.PEGASOS and sampling == "replacement":
             unknown[:] = True
         if unknown.any():
-            part = state.select(unknown)
-            clipped = clipped_dual(rows, problems, weights, part)
+            clipped = clipped_dual(rows, problems, weights, state.select(unknown))
             columns["best_dual"][unknown] = np.maximum(columns["best_dual"][unknown], clipped)
-    return Certificate(reached, columns["best_dual"].copy(), zero)
+    return Certificate(reached, np.maximum(columns["best_dual"], 0.0), zero)
 
 
 def objectives(rows: Rows, problems: Problems, weights, columns, model: np.ndarray, loss: Loss) -> np.ndarray:

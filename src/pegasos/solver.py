@@ -451,6 +451,7 @@ def _column_records(problems: Problems, schedule: Schedule) -> np.ndarray:
     steps = np.minimum(schedule.max_steps, np.maximum(1, np.floor(schedule.max_passes * n_rows / batch)))
     columns["limit"] = np.minimum(steps, 2.0**62).astype(np.int64)
     columns["shrink"] = 1.0
+    columns["best_dual"] = -np.inf
     return columns
 
 

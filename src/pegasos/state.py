@@ -30,7 +30,7 @@ COLUMN = np.dtype(
         ("turn", np.int64),  # ... and begins anew after this one
         ("square", np.float64),  # ||S||²
         ("mass", np.float64),  # Σ y * pull: what the dual objective counts
-        ("best_dual", np.float64),  # highest dual objective met so far
+        ("best_dual", np.float64),  # highest dual objective met so far, -inf before the first
     ],
     align=True,
 )
