@@ -103,7 +103,7 @@ def dual(K, y, s, lam, beta):
 
 
 def best_dual(K, y, s, lam, iterates, k, sampling):
-    """The dual bound under pegasos: the best at a whole pass; before the first, or with replacement, the clipped point."""
+    """The dual bound under pegasos: the best at a whole pass; before it, or with replacement, the clipped point."""
     n = len(y)
     per_step = n if k == "all" else k
     found = [0.0]

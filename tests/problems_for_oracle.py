@@ -2,10 +2,10 @@
 
 from functools import cache
 
-import naive
 import numpy as np
 import scipy.sparse as sp
 
+import naive
 from pegasos.kernels import Kernel
 from pegasos.problems import one_vs_one, one_vs_rest
 from pegasos.rows import DenseRows, KernelRows, SparseRows

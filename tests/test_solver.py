@@ -1,10 +1,10 @@
 """What the solver promises beyond equality with the textbook loop on the standard grid."""
 
-import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import naive
 from pegasos import solver
 from pegasos.kernels import Kernel
 from pegasos.problems import one_vs_one, one_vs_rest

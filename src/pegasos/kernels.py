@@ -1,7 +1,8 @@
 """Kernels: linear, rbf, poly, sigmoid (from one product), laplacian, precomputed and callables.
 
 The first four are elementwise functions of X·Zᵀ and the squared norms, so kernels of one grid share the product.
-`gamma` is scikit-learn's: ``exp(-gamma ||x - z||²)``, ``(gamma <x, z> + coef0)^degree``, ``tanh(gamma <x, z> + coef0)``.
+`gamma` is scikit-learn's: ``exp(-gamma ||x - z||²)``, ``(gamma <x, z> + coef0)^degree``,
+``tanh(gamma <x, z> + coef0)``.
 """
 
 from __future__ import annotations
@@ -149,12 +150,18 @@ def squared_norms(X) -> np.ndarray:
         with np.errstate(over="ignore", under="ignore"):
             return np.einsum("ij,ij->i", X, X).astype(np.float64)
     squares = np.empty(X.shape[0])
-    for first in range(0, X.shape[0], 4096):  # in parts: a square of all entries would be a copy of X
-        ends = X.indptr[first : first + 4097]
+    at_once = rows_of_entries(X, 2**16)  # in parts: a square of all entries would be a copy of X
+    for first in range(0, X.shape[0], at_once):
+        ends = X.indptr[first : first + at_once + 1]
         entries = slice(ends[0], ends[-1])
         part = (np.square(X.data[entries], dtype=np.float64), X.indices[entries], ends - ends[0])
-        squares[first : first + 4096] = csr_array(part, shape=(len(ends) - 1, X.shape[1])) @ np.ones(X.shape[1])
+        squares[first : first + at_once] = csr_array(part, shape=(len(ends) - 1, X.shape[1])) @ np.ones(X.shape[1])
     return squares
+
+
+def rows_of_entries(X, entries: int) -> int:
+    """How many rows of a CSR matrix hold about so many entries."""
+    return max(1, int(entries * X.shape[0] / max(1, X.nnz)))
 
 
 def _exp(exponents: np.ndarray) -> np.ndarray:

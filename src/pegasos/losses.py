@@ -2,10 +2,10 @@
 
 With ``f`` the score of a row, ``y`` its target and ``s`` its weight (normalised to mean 1 within the column)::
 
-    value(loss, y, f)                the loss of one row
-    pull(loss, y, f)                 minus its sub-gradient in f: how hard the row pulls the model towards itself
-    coordinate(loss, beta, y, f, q, s)   the new dual variable that maximises the dual in this coordinate, q = K(x, x) / (lam n)
-    dual_term(loss, beta, y, s)      the row's part of the dual objective
+    value(loss, y, f)                    the loss of one row
+    pull(loss, y, f)                     minus its sub-gradient in f: how hard the row pulls the model
+    coordinate(loss, beta, y, f, q, s)   the dual variable that maximises the dual here; q = K(x, x) / (lam n)
+    dual_term(loss, beta, y, s)          the row's part of the dual objective
 
 Only the hinge loss is here; another loss is one more branch in each function and nothing else.
 The functions compile into the CPU loops and run as plain Python in tests.

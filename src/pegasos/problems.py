@@ -83,31 +83,28 @@ class Problems:
     def over_grid(self, lams) -> Problems:
         """All columns for each lam in turn: column g·P + p is column p with the g-th lam."""
         lams = np.asarray(lams, np.float64)
-        return replace(
-            self, columns=np.tile(self.columns, (len(lams), 1)), lam=np.repeat(lams, self.n_columns)
-        )
+        return replace(self, columns=np.tile(self.columns, (len(lams), 1)), lam=np.repeat(lams, self.n_columns))
 
     def over_folds(self, splits) -> Problems:
         """All columns for each fold in turn, restricted to the fold's training rows.
 
         `splits` yields (train, test) indices as scikit-learn's splitters do.
         """
-        sets, columns, weights = [], [], []
+        sets, columns = [], []
         for fold, (train, _) in enumerate(splits):
             inside = np.zeros((len(self.row_sets), 1), bool)
             inside[train] = True
             sets.append(self.row_sets & inside)
-            columns.append(self.columns + [0, fold * self.row_sets.shape[1]])
-            weights.append(self.weights)
-        joined = self.weights
-        if joined is not None and joined.shape[1] > 1:
-            joined = np.hstack(weights)
+            columns.append(self.columns + np.array([0, fold * self.row_sets.shape[1]]))
+        weights = self.weights
+        if weights is not None and weights.shape[1] > 1:
+            weights = np.tile(weights, len(sets))
         return replace(
             self,
             row_sets=np.hstack(sets),
             columns=np.vstack(columns),
             lam=np.tile(self.lam, len(sets)),
-            weights=joined,
+            weights=weights,
         )
 
     def select(self, keep) -> Problems:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pegasos.backends import cpu
-from pegasos.kernels import STRIP, Kernel, squared_norms
+from pegasos.kernels import STRIP, Kernel, rows_of_entries, squared_norms
 from pegasos.state import State
 
 DIRECT_COLUMNS = 32  # columns a row belongs to, below which inner products beat look-ahead blocks
@@ -194,6 +194,7 @@ class SparseRows(Rows):
             X.sum_duplicates()
             squares = None
         self.squares = (squared_norms(X) if squares is None else squares) + self.bias**2
+        self.at_once = min(STRIP, rows_of_entries(X, 2**16))  # a block of CSR rows is a copy
 
     def way(self, columns_per_row):
         """A gather per row serves all its columns."""
@@ -225,7 +226,7 @@ class KernelRows(Rows):
     ):
         super().__init__(X, X.shape[0], bias)
         self.kernel = kernel
-        self.matrix = None
+        self.matrix: Any = None
         if kernel.name == "precomputed":
             self.matrix = X.T if X.flags.f_contiguous else X  # symmetric, and rows are read
             return

@@ -1,7 +1,7 @@
 """Seeded streams of row indices: the draws are known in advance, and the same for every column and backend.
 
-A pass is as many draws as there are rows. ``shuffle`` visits each row once a pass in a new random order, ``cyclic`` in the order of the
-data, ``replacement`` draws each time from all rows.
+A pass is as many draws as there are rows. ``shuffle`` visits each row once a pass in a new random order, ``cyclic`` in
+the order of the data, ``replacement`` draws each time from all rows.
 """
 
 import numpy as np
@@ -49,7 +49,7 @@ class Stream:
             self._waiting = self._waiting[self._kept[self._waiting]]
 
     def take(self, most: int, batch: int = 1) -> np.ndarray:
-        """Hand out up to `most` draws, a multiple of `batch`, not beyond the end of a pass unless a batch straddles it."""
+        """Hand out up to `most` draws, a multiple of `batch`, up to the end of a pass unless a batch straddles it."""
         while self._waiting.size < batch:
             self._waiting = np.concatenate([self._waiting, self._next_pass()])
         count = max(1, min(most, self._waiting.size) // batch) * batch

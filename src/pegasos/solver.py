@@ -20,7 +20,8 @@ from pegasos.losses import Loss
 from pegasos.problems import Problems
 from pegasos.rows import Rows, Way
 from pegasos.sampling import Stream
-from pegasos.state import COLUMN, State, next_turn
+from pegasos.schedule import Schedule, average_of, column_records, equal_row_sets
+from pegasos.state import State, next_turn
 from pegasos.step import Average, Rule
 
 LARGEST_BLOCK_BATCH = 1024  # a larger batch fills blocks by itself and needs no look-ahead
@@ -28,45 +29,6 @@ KERNEL_BLOCK = 128
 DIRECT_PULL_RATE = 0.1
 REFRESH_FROM = 8  # passes after which kept scores are first computed anew
 OPERATIONS_PER_CALL = 3e8  # of compiled loops between two looks at the clock
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """What to do, in which order and for how long.
-
-    Attributes
-    ----------
-    sampling, seed
-        See `sampling.Stream`.
-    batch : int or None
-        Rows of one step; None: all rows of the column.
-    max_steps, max_passes
-        Steps of each column, and passes over its rows; the sooner ends.
-    tol : float or None
-        A column is finished when its gap is at most this fraction of the zero model's objective.
-    max_time : float or None
-        Seconds after which the solve ends with what it has.
-    average : {False, "uniform", "suffix", "weighted"}
-    project : bool
-    block : int or None
-        Draws of one look-ahead block; None chooses. The model does not depend on it.
-    certified : bool
-        Whether a certificate is wanted at the end.
-    count_violations : bool
-    """
-
-    sampling: str = "shuffle"
-    seed: int = 0
-    batch: int | None = 1
-    max_steps: float = np.inf
-    max_passes: float = 20
-    tol: float | None = None
-    max_time: float | None = None
-    average: str | bool = False
-    project: bool = False
-    block: int | None = None
-    certified: bool = True
-    count_violations: bool = False
 
 
 @dataclass
@@ -120,7 +82,7 @@ def solve(
         run.stream(np.ones(problems.n_columns, bool))
     else:
         # Batches of different row sets do not line up: each group of equal row sets runs by itself.
-        for group in _equal_row_sets(problems):
+        for group in equal_row_sets(problems):
             run.stream(group)
     return run.solution()
 
@@ -133,7 +95,7 @@ class _Run:
         self.schedule, self.definite, self.callback = schedule, definite, callback
         self.weights = problems.normalised_weights(rows.dtype)
         self.used = np.flatnonzero(problems.row_sets.any(axis=1))  # rows that no column has are as if not there
-        self.average = _average_of(rule, schedule.average)
+        self.average = average_of(rule, schedule.average)
         self.way = rows.way(problems.n_rows.sum() / len(self.used))
         self.squares = rows.squares if self.way != Way.BLOCKS else None
         self.pull_rate = 1.0  # of the rows and columns of the latest steps
@@ -146,7 +108,7 @@ class _Run:
 
     def _fresh_state(self) -> State:
         rows, schedule, n_columns = self.rows, self.schedule, self.problems.n_columns
-        columns = _column_records(self.problems, schedule)
+        columns = column_records(self.problems, schedule)
         columns["turn"] = next_turn(columns, self.rule)
         none = np.zeros((0, 0), rows.dtype)
         sums = rows.zeros(n_columns)
@@ -164,7 +126,7 @@ class _Run:
         )
 
     def _alpha(self, sums, columns) -> np.ndarray:
-        """Coefficients of the rows: sdca lives on them; a certificate needs them when no whole pass gives a dual point."""
+        """Coefficients of the rows: sdca needs them; a certificate does if no whole pass gives a dual point."""
         if self.rows.dual:
             return sums[: self.rows.n_rows]
         schedule = self.schedule
@@ -253,8 +215,9 @@ class _Run:
         weighted = np.zeros_like(pulls) if state.weighted.size else state.weighted
         folds = np.empty((n_columns, 2))
         cpu.block_steps(
-            0, n_columns, state.columns, rows.scores_now(block, state), *rows.gram(block), index, self.problems.labelings,
-            self.weights, state.alpha, state.violations, pulls, weighted, folds, schedule.batch, *self._rules(),
+            0, n_columns, state.columns, rows.scores_now(block, state), *rows.gram(block), index,
+            self.problems.labelings, self.weights, state.alpha, state.violations, pulls, weighted, folds,
+            schedule.batch, *self._rules(),
         )  # fmt: skip
         if schedule.project:
             state.rescale(folds)
@@ -285,7 +248,7 @@ class _Run:
             self.problems.labelings, self.weights, state.alpha, self.schedule.batch, *self._rules(),
         )  # fmt: skip
 
-    def _rules(self) -> tuple:
+    def _rules(self) -> tuple[int, int, int, bool]:
         return int(self.rule), int(self.loss), int(self.average), self.schedule.project
 
     def _add(self, state, block, pulls) -> None:
@@ -428,35 +391,3 @@ class _Run:
             found = self._certify(state)
             self._record(state, found)
         return Solution(state, state.model(), found, self.history, self.timed_out)
-
-
-def _average_of(rule: Rule, average) -> Average:
-    if average is False:
-        return Average.LAST
-    if rule == Rule.SDCA:
-        return Average.WINDOW
-    return {"uniform": Average.UNIFORM, "weighted": Average.WEIGHTED, "suffix": Average.WINDOW}[average]
-
-
-def _column_records(problems: Problems, schedule: Schedule) -> np.ndarray:
-    columns = np.zeros(problems.n_columns, COLUMN)
-    n_rows = problems.n_rows
-    batch = n_rows if schedule.batch is None else np.full(len(n_rows), schedule.batch)
-    columns["place"] = np.arange(problems.n_columns)
-    columns["labeling"], columns["row_set"] = problems.columns.T
-    columns["lam"] = problems.lam
-    columns["n_rows"] = n_rows
-    columns["share"] = 1.0 / batch
-    columns["radius"] = 1.0 / np.sqrt(problems.lam)
-    steps = np.minimum(schedule.max_steps, np.maximum(1, np.floor(schedule.max_passes * n_rows / batch)))
-    columns["limit"] = np.minimum(steps, 2.0**62).astype(np.int64)
-    columns["shrink"] = 1.0
-    columns["best_dual"] = -np.inf
-    return columns
-
-
-def _equal_row_sets(problems: Problems) -> list[np.ndarray]:
-    """Masks of the columns that share their rows."""
-    _, kinds = np.unique(problems.row_sets, axis=1, return_inverse=True)
-    kinds = kinds.ravel()[problems.columns[:, 1]]
-    return [kinds == kind for kind in np.unique(kinds)]

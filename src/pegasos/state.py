@@ -83,7 +83,9 @@ class State:
         columns = self.columns
         if self.rule == Rule.SDCA:
             return 1.0 / (columns["lam"] * columns["n_rows"])
-        return np.where(columns["steps"] > 0, columns["shrink"] / (columns["lam"] * np.maximum(columns["steps"], 1)), 0.0)
+        return np.where(
+            columns["steps"] > 0, columns["shrink"] / (columns["lam"] * np.maximum(columns["steps"], 1)), 0.0
+        )
 
     def model(self) -> np.ndarray:
         """Coefficients of the reported model, shape (n_state, P): the last iterate or the average asked for."""

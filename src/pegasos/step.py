@@ -78,7 +78,7 @@ def open_step(column, rule, average):
 
 @register_jitable
 def pull_of(column, rule, loss, y, s, f, coefficient, self_product):
-    """What the row adds to S, in multiples of the row; `f` is its score, `coefficient` what it has added so far (sdca)."""
+    """What the row adds to S, in multiples of itself; `f` is its score, `coefficient` what it added so far (sdca)."""
     if rule == Rule.SDCA:
         beta = y * coefficient
         q = self_product / (column.lam * column.n_rows)

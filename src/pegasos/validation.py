@@ -151,4 +151,3 @@ def _warn_underflow(values, kernel: Kernel) -> None:
 
 def _hint(sentence: str) -> None:
     warnings.warn(sentence, UserWarning, stacklevel=4)
-

@@ -1,1 +1,1 @@
-"""Backends: the few verbs that touch every number. They hold no algorithm; that is `pegasos.step` and `pegasos.solver`."""
+"""Backends: the few verbs that touch every number. The algorithm is in `pegasos.step` and `pegasos.solver`."""

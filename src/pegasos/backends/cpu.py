@@ -31,15 +31,16 @@ DIRECT_CHUNK = 64  # rows that stay in the cache while column after column meets
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def block_steps(
-    first, last, columns, scores, gram, known, matrix, bias, index, labelings, weights, alpha, violations, pulls, weighted,
-    folds, k, rule, loss, average, project,
+    first, last, columns, scores, gram, known, matrix, bias, index, labelings, weights, alpha, violations,
+    pulls, weighted, folds, k, rule, loss, average, project,
 ):  # fmt: skip
     """Take all steps of a block in the columns first..last-1, one column after another.
 
-    `gram` (B, B) is needed on and right of its diagonal. Where a row is not `known`, it is read from the kernel `matrix`
-    when the row first pulls: few rows do. `scores` (P, B) are <S, x> at the block's start and are corrected in place. `pulls` and `weighted` (P, B) receive
-    what the rows add to S and U (`weighted` is (0, 0) without an average). `folds` (P, 2) receives the factor on the old S and the multiple of it that U loses.
-    `alpha` is that of the block's start; sdca adds what the same row pulled earlier in the block.
+    `scores` (P, B) are <S, x> at the block's start and are corrected in place by `gram` (B, B), which is needed on and
+    right of its diagonal. A row of it that is not `known` is read from the kernel `matrix` when the row first pulls:
+    few rows do. `pulls` and `weighted` (P, B) receive what the rows add to S and U (`weighted` is (0, 0) without an
+    average), `folds` (P, 2) the factor on the old S and the multiple of it that U loses. `alpha` is that of the
+    block's start; sdca adds what the same row pulled earlier in the block.
     """
     n_draws = index.size
     earlier = earlier_draws(index) if rule == Rule.SDCA else index
@@ -113,8 +114,8 @@ def fold_block(column, p, done, scores, pulls, weighted, folds):
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def direct_steps(
-    first, last, columns, sums, weighted_sums, products, index, values, squares, bias, labelings, weights, alpha, violations,
-    k, rule, loss, average, project,
+    first, last, columns, sums, weighted_sums, products, index, values, squares, bias, labelings, weights, alpha,
+    violations, k, rule, loss, average, project,
 ):  # fmt: skip
     """Take all steps of `index` in the columns first..last-1, each by itself; return how many rows pulled.
 
