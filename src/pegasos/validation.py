@@ -86,7 +86,10 @@ def check_magnitudes(X, squares: np.ndarray, kernel: Kernel, bias: float) -> Non
 
 
 def _hint_uneven(X, bias: float) -> None:
-    sizes = np.maximum(np.abs(X.max(axis=0)), np.abs(X.min(axis=0))).astype(np.float64)
+    sizes = np.zeros(X.shape[1])
+    for first in range(0, len(X), 256):  # both looks at a part while it is in the cache
+        part = X[first : first + 256]
+        np.maximum(sizes, np.maximum(part.max(axis=0), -part.min(axis=0)), out=sizes)
     if bias > 0:
         sizes = np.append(sizes, bias)
     sizes = sizes[sizes > 0]
