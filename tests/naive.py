@@ -103,13 +103,14 @@ def dual(K, y, s, lam, beta):
 
 
 def best_dual(K, y, s, lam, iterates, k, sampling):
-    """The dual bound under pegasos: the best at a whole pass; before it, or with replacement, the clipped point."""
+    """The dual bound under pegasos: the best at a whole pass; without one (or k > 1 off one), the clipped point."""
     n = len(y)
     per_step = n if k == "all" else k
     found = [0.0]
     for t in range(1, len(iterates)):
         if (sampling != "replacement" or k == "all") and t * per_step % n == 0:
             found.append(dual(K, y, s, lam, lam * n * y * iterates[t]))
-    if len(found) == 1:
+    at_end = (sampling != "replacement" or k == "all") and (len(iterates) - 1) * per_step % n == 0
+    if len(found) == 1 or (k != 1 and not at_end):
         found.append(dual(K, y, s, lam, np.clip(lam * n * y * iterates[-1], 0, s)))
     return max(found)

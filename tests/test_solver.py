@@ -1,5 +1,7 @@
 """What the solver promises beyond equality with the textbook loop on the standard grid."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -215,14 +217,57 @@ def test_wide_dense_problems_run_in_blocks_and_agree(binary):
     np.testing.assert_allclose(wide.model[:, 17], alone.model[:, 0], rtol=1e-9, atol=1e-12)
 
 
-def test_duplicate_csr_entries_are_added_up_without_touching_the_input(binary):
+def test_no_violations_are_counted_unless_asked_for(binary):
+    """Few rows pull at this lam, so that steps go directly over the kernel matrix."""
     X, codes, _ = binary
-    twice = sp.csr_array((np.repeat(X.ravel(), 2) / 2, np.repeat(np.tile(np.arange(3), 60), 2), np.arange(61) * 6))
-    problems = one_vs_rest(codes, 2).with_lam(0.01)
-    found = solve(SparseRows(twice), problems, Rule.SDCA, Schedule())
-    expected = solve(SparseRows(sp.csr_array(X)), problems, Rule.SDCA, Schedule())
-    np.testing.assert_allclose(found.model, expected.model, rtol=1e-9, atol=1e-12)
-    assert twice.nnz == 360
+    problems = one_vs_rest(codes, 2).with_lam(1e-3)
+    silent = solve(KernelRows(X, RBF), problems, Rule.SDCA, Schedule(max_passes=30))
+    counting = solve(KernelRows(X, RBF), problems, Rule.SDCA, Schedule(max_passes=30, count_violations=True))
+    assert silent.state.violations.size == 0
+    assert counting.state.violations.sum() > 0
+    np.testing.assert_array_equal(silent.model, counting.model)
+
+
+def test_a_column_without_a_step_has_no_dual_bound_yet_and_gets_one_later():
+    """Cyclic over sorted classes: the later pairs wait while the first ones step."""
+    rng = np.random.default_rng(8)
+    codes = np.repeat([0, 1, 2], 40)
+    X = rng.normal(size=(120, 3)) + codes[:, None]
+    schedule = Schedule(sampling="cyclic", max_steps=50, max_passes=np.inf, average="suffix")
+    found = solve(DenseRows(X), one_vs_one(codes, 3).with_lam(0.1), Rule.PEGASOS, schedule)
+    for block in (1, 7, 1000):
+        again = solve(DenseRows(X), one_vs_one(codes, 3).with_lam(0.1), Rule.PEGASOS, replace(schedule, block=block))
+        np.testing.assert_allclose(again.certificate.dual, found.certificate.dual, rtol=1e-9)
+    assert (found.certificate.dual > 0).all()
+
+
+def test_looking_on_never_worsens_the_gap(binary):
+    """Batches that do not divide a pass: a look after pass 1 must not freeze the dual point of pass 1."""
+    X, codes, _ = binary
+    problems = one_vs_rest(codes, 2).with_lam(0.05)
+    schedule = Schedule(batch=7, max_passes=40)
+    alone = solve(DenseRows(X), problems, Rule.PEGASOS, schedule)
+    watched = solve(DenseRows(X), problems, Rule.PEGASOS, schedule, callback=lambda record: None)
+    assert (watched.certificate.gap <= alone.certificate.gap + 1e-12).all()
+
+
+def test_time_is_shared_by_groups_of_row_sets():
+    rng = np.random.default_rng(9)
+    codes = np.repeat(np.arange(6), 30)
+    X = rng.normal(size=(180, 4))
+    schedule = Schedule(batch=8, max_passes=1e9, max_time=0.5)
+    found = solve(DenseRows(X), one_vs_one(codes, 6).with_lam(0.01), Rule.PEGASOS, schedule)
+    assert found.timed_out
+    assert found.steps.min() > 0
+
+
+def test_folds_follow_C():
+    codes = np.array([0, 1] * 10)
+    folds = [(np.arange(8), None), (np.arange(4, 20), None)]
+    before = one_vs_rest(codes, 2).with_C(2.0).over_folds(folds)
+    after = one_vs_rest(codes, 2).over_folds(folds).with_C(2.0)
+    np.testing.assert_allclose(before.lam, after.lam)
+    np.testing.assert_allclose(before.lam, [1 / 16, 1 / 32])
 
 
 def test_one_vs_one_targets_and_sets():

@@ -29,7 +29,7 @@ class PegasosBase(BaseEstimator):
     _parameter_constraints: dict = {
         "kernel": [StrOptions(set(NAMES)), callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
-        "degree": [Interval(Real, 0, None, closed="left")],
+        "degree": [Interval(Integral, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
         "lam": [Interval(Real, 0, None, closed="neither"), None],
@@ -74,11 +74,12 @@ class PegasosBase(BaseEstimator):
 
         return Rule.SDCA if self.solver == "sdca" else Rule.PEGASOS
 
-    def _schedule(self, n_rows):
+    def _schedule(self, problems):
         from pegasos.solver import Schedule
 
+        n_rows = int(problems.n_rows.min())
         if self.batch_size != "all" and self.batch_size > n_rows:
-            of = " of the smallest pair" if self._scheme == "ovo" else ""
+            of = " of the smallest pair" if problems.scheme == "ovo" else ""
             raise ValueError(f"batch_size={self.batch_size} is more than the {n_rows} rows{of} to train on.")
         passes = self.max_passes
         if passes is None:

@@ -17,6 +17,7 @@ from pegasos.backends import cpu
 from pegasos.losses import Loss, value
 from pegasos.problems import Problems
 from pegasos.rows import Rows
+from pegasos.schedule import Schedule
 from pegasos.state import State
 from pegasos.step import Rule
 
@@ -36,7 +37,7 @@ class Certificate:
 
 
 def certify(
-    rows: Rows, problems: Problems, weights: np.ndarray, state: State, loss: Loss, definite: bool, sampling: str
+    rows: Rows, problems: Problems, weights: np.ndarray, state: State, loss: Loss, definite: bool, schedule: Schedule
 ) -> Certificate:
     """Certificate of the model that `state` reports; the best dual objective is kept in its columns."""
     columns = state.columns
@@ -44,14 +45,31 @@ def certify(
     zero = np.full(len(columns), float(value(loss, 1.0, 0.0)))
     if not definite:
         return Certificate(reached, np.full(len(columns), np.nan), zero)
-    if state.alpha.size:
-        unknown = np.isneginf(columns["best_dual"])
-        if state.rule == Rule.PEGASOS and sampling == "replacement":
-            unknown[:] = True
+    note_dual(state, schedule)
+    if state.alpha.size and state.rule == Rule.PEGASOS:
+        unknown = ~at_whole_pass(columns, schedule)
+        if schedule.batch == 1 and schedule.sampling != "replacement":  # the point of an earlier whole pass will do
+            unknown &= columns["steps"] < columns["n_rows"]
         if unknown.any():
             clipped = clipped_dual(rows, problems, weights, state.select(unknown))
             columns["best_dual"][unknown] = np.maximum(columns["best_dual"][unknown], clipped)
     return Certificate(reached, np.maximum(columns["best_dual"], 0.0), zero)
+
+
+def note_dual(state: State, schedule: Schedule) -> None:
+    """Keep the best dual objective; it is known without a pass wherever the dual point is feasible by itself."""
+    columns, scales = state.columns, state.scales
+    feasible = np.ones(len(columns), bool) if state.rule == Rule.SDCA else at_whole_pass(columns, schedule)
+    dual = columns["lam"] * scales * (columns["mass"] - scales * columns["square"] / 2)
+    columns["best_dual"] = np.where(feasible, np.maximum(columns["best_dual"], dual), columns["best_dual"])
+
+
+def at_whole_pass(columns: np.ndarray, schedule: Schedule) -> np.ndarray:
+    """Which columns have met each of their rows equally often."""
+    if schedule.batch is None:
+        return columns["steps"] > 0
+    whole = (columns["steps"] > 0) & (columns["steps"] * schedule.batch % columns["n_rows"] == 0)
+    return whole & (schedule.sampling != "replacement")
 
 
 def objectives(rows: Rows, problems: Problems, weights, columns, model: np.ndarray, loss: Loss) -> np.ndarray:

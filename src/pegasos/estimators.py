@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
@@ -12,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos import validation
 from pegasos.base import PegasosBase
-from pegasos.kernels import squared_norms
+from pegasos.kernels import canonical, squared_norms
 from pegasos.problems import Problems, balanced, decode, one_vs_one, one_vs_rest
+
+FITTED_BY_SOME = ("coef_", "support_", "support_vectors_", "dual_coef_", "violations_", "n_support_")
 
 
 class PegasosClassifier(ClassifierMixin, PegasosBase):
@@ -29,7 +33,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     gamma : {"scale", "auto"} or float, default="scale"
         As in `sklearn.svm.SVC`: ``exp(-gamma ||x - z||²)``. "scale" is 1 / (n_features * X.var()), the variance
         weighted by `sample_weight`; "auto" is 1 / n_features.
-    degree : float, default=3
+    degree : int, default=3
         Degree of "poly".
     coef0 : float, default=1.0
         Constant of "poly" and "sigmoid".
@@ -201,78 +205,86 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         """
         from pegasos.solver import solve  # Numba is imported when a fit first needs it
 
+        started = time.perf_counter()
         validation.check_supported(self)
         validation.check_combinations(self)
-        validation.check_label_types(y)
-        X, y = validate_data(
-            self, X, y, accept_sparse=False if self.kernel == "precomputed" else "csr", dtype=[np.float64, np.float32]
-        )
-        weights = validation.check_weights(sample_weight, X)
-        problems, codes = self._problems(y, weights)
-        if self.kernel == "precomputed":
+        y = validation.check_label_types(y)
+        precomputed = self.kernel == "precomputed"
+        X, y = validate_data(self, X, y, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32])
+        X = canonical(X)
+        sample_weight = validation.check_weights(sample_weight, X)
+        classes, codes, weights = self._classes(y, sample_weight)
+        problems = self._problems(codes, len(classes), weights)
+        validation.check_regularisation(problems, X.dtype)
+        if precomputed:
             validation.check_precomputed(X)
-        kernel, bias = self._resolved_kernel(X, weights), self._bias()
-        squares = None
-        if kernel.name not in ("precomputed", "callable"):
-            squares = squared_norms(X)
-            validation.check_magnitudes(X, squares, kernel, bias)
-        definite = validation.check_definite(X, kernel)
-        schedule = self._schedule(int(problems.n_rows.min()))
+        kernel, bias = self._resolved_kernel(X, sample_weight), self._bias()
+        squares = None if kernel.name in ("precomputed", "callable") else squared_norms(X)
+        validation.check_magnitudes(X, squares, kernel, bias)
+        definite = validation.check_definite(X, kernel, self.tol)
+        schedule = self._schedule(problems)
         rows = self._rows(X, squares, kernel, bias, schedule)
-        solution = solve(rows, problems, self._rule(), schedule, definite=definite, callback=self._callback())
-        self._keep(solution, X, codes, kernel, bias)
+        solution = solve(
+            rows, problems, self._rule(), schedule, definite=definite, started=started, callback=self._callback()
+        )
+        self._keep(solution, X, classes, codes, problems.scheme, kernel, bias)
         self._warn_if_missed(solution)
         return self
 
-    def _problems(self, y, weights) -> tuple[Problems, np.ndarray]:
-        check_classification_targets(y)
+    def _classes(self, y, weights):
+        """Classes among the rows of positive weight, the class of each row, and the weights times `class_weight`."""
+        if y.dtype.kind not in "mMS":  # dates and bytes are labels like any other, which scikit-learn does not know
+            check_classification_targets(y)
         kept = np.ones(len(y), bool) if weights is None else weights > 0
-        self.classes_, codes = np.unique(y[kept], return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least 2 classes, but the data have {len(self.classes_)} class"
-                f"{'' if weights is None else ' among the rows of positive weight'}: {self.classes_.tolist()}."
-            )
-        everyone = np.zeros(len(y), np.intp)
-        everyone[kept] = codes
         if isinstance(self.class_weight, dict):
-            per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y[kept])
-            if not (per_class >= 0).all():
-                raise ValueError(f"class_weight has a negative weight: {self.class_weight}.")
-            weights = (1.0 if weights is None else weights) * per_class[everyone]
-        build = one_vs_one if self.multi_class == "ovo" else one_vs_rest
-        problems = build(everyone, len(self.classes_), weights)
-        if self.class_weight == "balanced":
-            problems = balanced(problems, everyone)
-        self._scheme = problems.scheme
-        if (problems.n_rows < 2).any():
+            classes, codes = np.unique(y, return_inverse=True)
+            per_class = compute_class_weight(self.class_weight, classes=classes, y=y)
+            if not (np.isfinite(per_class) & (per_class >= 0)).all():
+                raise ValueError(f"class_weight must be finite and not negative, got {self.class_weight}.")
+            weights = (1.0 if weights is None else weights) * per_class[codes.ravel()]
+            kept = weights > 0
+        classes, found = np.unique(y[kept], return_inverse=True)
+        if len(classes) < 2:
             raise ValueError(
-                "class_weight leaves a problem with fewer than two rows; give each class a positive weight."
+                f"{type(self).__name__} needs at least 2 classes, but the data have {len(classes)} class"
+                f"{'' if weights is None else ' among the rows of positive weight'}: {classes.tolist()}."
             )
-        if self.lam is not None:
-            return problems.with_lam(self.lam), everyone
-        return problems.with_C(1.0 if self.C is None else self.C), everyone
+        codes = np.zeros(len(y), np.intp)
+        codes[kept] = found
+        return classes, codes, weights
 
-    def _keep(self, solution, X, codes, kernel, bias) -> None:
-        """Store the solution as fitted attributes."""
+    def _problems(self, codes, n_classes, weights) -> Problems:
+        build = one_vs_one if self.multi_class == "ovo" else one_vs_rest
+        problems = build(codes, n_classes, weights)
+        if self.class_weight == "balanced":
+            problems = balanced(problems, codes)
+        if self.lam is not None:
+            return problems.with_lam(self.lam)
+        return problems.with_C(1.0 if self.C is None else self.C)
+
+    def _keep(self, solution, X, classes, codes, scheme, kernel, bias) -> None:
+        """Store the solution as fitted attributes, all at once: a fit that fails leaves the model before it whole."""
+        for name in FITTED_BY_SOME:
+            if hasattr(self, name):
+                delattr(self, name)
         model = solution.model
-        n_columns = model.shape[1]
-        self.intercept_ = model[-1] * model.dtype.type(bias) if bias > 0 else np.zeros(n_columns, model.dtype)
+        self.intercept_ = model[-1] * model.dtype.type(bias) if bias > 0 else np.zeros(model.shape[1], model.dtype)
         if kernel.name == "linear":
             self.coef_ = np.ascontiguousarray(model[: X.shape[1]].T)
         else:
-            coefficients, violations = model[: X.shape[0]], solution.state.violations
-            self.support_ = np.flatnonzero(coefficients.any(axis=1) | violations.any(axis=1))
+            coefficients = model[: X.shape[0]]
+            self.support_ = np.flatnonzero(coefficients.any(axis=1))
             self.support_vectors_ = np.empty((0, 0), X.dtype) if kernel.name == "precomputed" else X[self.support_]
             self.dual_coef_ = np.ascontiguousarray(coefficients[self.support_].T)
-            self.violations_ = np.ascontiguousarray(violations[self.support_].T)
-            self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
-        self._kernel = kernel
+            self.violations_ = np.ascontiguousarray(solution.state.violations[self.support_].T)
+            self.n_support_ = np.bincount(codes[self.support_], minlength=len(classes))
+        self._kernel, self._scheme = kernel, scheme
         self.t_ = solution.steps.copy()
         self.n_iter_ = int(self.t_.max())
         self.objective_ = solution.certificate.objective
         self.dual_gap_ = solution.certificate.gap
         self.history_ = solution.history
+        self.classes_ = classes
 
     def decision_function(self, X):
         """Scores of the rows of X.
@@ -282,11 +294,12 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
             One-vs-one votes are turned into one score per class, ties broken by confidence, as scikit-learn does.
         """
-        check_is_fitted(self)
-        precomputed = self.kernel == "precomputed"
+        check_is_fitted(self, "classes_")
+        precomputed = self._kernel.name == "precomputed"
         X = validate_data(
             self, X, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32], reset=False
         )
+        X = canonical(X)
         if self._kernel.name == "linear":
             scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
         elif precomputed:

@@ -58,7 +58,7 @@ class Kernel:
         if self.name == "callable":
             return self._called(X, Z)
         if self.name == "laplacian":
-            exponents = manhattan_distances(X, Z).astype(X.dtype, copy=False)
+            exponents = manhattan_distances(_short_indices(X), _short_indices(Z)).astype(X.dtype, copy=False)
             exponents *= -self.gamma
             return _exp(exponents)
         if self.name == "rbf":
@@ -144,6 +144,21 @@ class Kernel:
         return values
 
 
+def canonical(X):
+    """X itself, or a copy with repeated CSR entries added up: squares of parts would not add up to the square."""
+    if hasattr(X, "indptr") and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _short_indices(X):
+    """CSR with 32-bit indices, which is what scikit-learn's distances take; the entries are shared."""
+    if not hasattr(X, "indptr") or X.indptr.dtype == np.int32 or max(X.nnz, X.shape[1]) > np.iinfo(np.int32).max:
+        return X
+    return csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
 def squared_norms(X) -> np.ndarray:
     """||x||² of every row, in float64."""
     if not hasattr(X, "indptr"):
@@ -188,7 +203,7 @@ def spread(X, weights=None) -> float:
     """Weighted variance of all entries of X, in float64, without a copy of X."""
     weights = np.ones(X.shape[0]) if weights is None else weights
     total = weights.sum() * X.shape[1]
-    mean = float(weights @ (X @ np.ones(X.shape[1]))) / total
+    mean = float(weights @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / total
     if hasattr(X, "indptr"):
         return float(weights @ squared_norms(X)) / total - mean**2
     squares = 0.0

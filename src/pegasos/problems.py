@@ -34,6 +34,8 @@ class Problems:
         Classes behind the first `n_base` columns.
     scheme : {"binary", "ovr", "ovo"}
         How scores turn into classes.
+    C : float or None
+        What `with_C` set, so that folds follow it.
     """
 
     labelings: np.ndarray
@@ -43,6 +45,7 @@ class Problems:
     weights: np.ndarray | None
     n_classes: int
     scheme: str
+    C: float | None = None
 
     @property
     def n_columns(self) -> int:
@@ -59,7 +62,8 @@ class Problems:
         """Σ of the rows' weights of each column."""
         if self.weights is None:
             return self.n_rows.astype(np.float64)
-        return np.where(self.row_sets, self.weights, 0.0).sum(axis=0, dtype=np.float64)[self.columns[:, 1]]
+        with np.errstate(over="ignore"):
+            return np.where(self.row_sets, self.weights, 0.0).sum(axis=0, dtype=np.float64)[self.columns[:, 1]]
 
     def normalised_weights(self, dtype) -> np.ndarray:
         """Weights of mean 1 over the rows of each set and 0 outside it, shape (n_rows, n_row_sets).
@@ -74,21 +78,24 @@ class Problems:
 
     def with_lam(self, lam) -> Problems:
         """The same columns with this lam, one for all or one each."""
-        return replace(self, lam=np.broadcast_to(np.asarray(lam, np.float64), self.n_columns).copy())
+        return replace(self, lam=np.broadcast_to(np.asarray(lam, np.float64), self.n_columns).copy(), C=None)
 
     def with_C(self, C: float) -> Problems:
         """The same columns with lam = 1 / (C Σ weights), each over its own rows."""
-        return self.with_lam(1.0 / (C * self.total_weights))
+        with np.errstate(over="ignore", divide="ignore"):
+            return replace(self.with_lam(1.0 / (C * self.total_weights)), C=C)
 
     def over_grid(self, lams) -> Problems:
         """All columns for each lam in turn: column g·P + p is column p with the g-th lam."""
         lams = np.asarray(lams, np.float64)
-        return replace(self, columns=np.tile(self.columns, (len(lams), 1)), lam=np.repeat(lams, self.n_columns))
+        columns = np.tile(self.columns, (len(lams), 1))
+        return replace(self, columns=columns, lam=np.repeat(lams, self.n_columns), C=None)
 
     def over_folds(self, splits) -> Problems:
         """All columns for each fold in turn, restricted to the fold's training rows.
 
-        `splits` yields (train, test) indices as scikit-learn's splitters do.
+        `splits` yields (train, test) indices as scikit-learn's splitters do. `with_C` holds for each fold; `balanced`
+        weights are those of the rows they were computed on.
         """
         sets, columns = [], []
         for fold, (train, _) in enumerate(splits):
@@ -99,13 +106,14 @@ class Problems:
         weights = self.weights
         if weights is not None and weights.shape[1] > 1:
             weights = np.tile(weights, len(sets))
-        return replace(
+        folded = replace(
             self,
             row_sets=np.hstack(sets),
             columns=np.vstack(columns),
             lam=np.tile(self.lam, len(sets)),
             weights=weights,
         )
+        return folded if self.C is None else folded.with_C(self.C)
 
     def select(self, keep) -> Problems:
         """Some of the columns."""

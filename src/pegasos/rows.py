@@ -185,14 +185,10 @@ class DenseRows(Rows):
 
 
 class SparseRows(Rows):
-    """Rows of a CSR matrix; the state is W, features × columns."""
+    """Rows of a CSR matrix without repeated entries (`kernels.canonical`); the state is W, features × columns."""
 
     def __init__(self, X, bias: float = 0.0, squares: np.ndarray | None = None):
         super().__init__(X, X.shape[1], bias)
-        if not X.has_canonical_format:  # a repeated entry would be squared apart from its twin
-            self.X = X = X.copy()
-            X.sum_duplicates()
-            squares = None
         self.squares = (squared_norms(X) if squares is None else squares) + self.bias**2
         self.at_once = min(STRIP, rows_of_entries(X, 2**16))  # a block of CSR rows is a copy
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pegasos.backends import cpu
-from pegasos.certificate import Certificate, certify
+from pegasos.certificate import Certificate, certify, note_dual
 from pegasos.losses import Loss
 from pegasos.problems import Problems
 from pegasos.rows import Rows, Way
@@ -55,6 +55,7 @@ def solve(
     *,
     loss: Loss = Loss.HINGE,
     definite: bool = True,
+    started: float | None = None,
     callback: Callable[[dict], None] | None = None,
 ) -> Solution:
     """Solve all columns.
@@ -68,6 +69,8 @@ def solve(
     loss : Loss
     definite : bool
         Whether the kernel is positive semi-definite; without that there is no certificate.
+    started : float, optional
+        ``time.perf_counter()`` from which `max_time` counts; None: now.
     callback : callable, optional
         Called with a record (step, objective, gap, seconds) after passes 1, 2, 4, 8, ...
 
@@ -75,14 +78,16 @@ def solve(
     -------
     Solution
     """
-    run = _Run(rows, problems, rule, schedule, loss, definite, callback)
+    run = _Run(rows, problems, rule, schedule, loss, definite, started, callback)
     if schedule.batch is None:
         run.large_batches()
     elif schedule.batch == 1:
         run.stream(np.ones(problems.n_columns, bool))
     else:
         # Batches of different row sets do not line up: each group of equal row sets runs by itself.
-        for group in equal_row_sets(problems):
+        groups = equal_row_sets(problems)
+        for turn, group in enumerate(groups):
+            run.share_time(len(groups) - turn)
             run.stream(group)
     return run.solution()
 
@@ -90,7 +95,7 @@ def solve(
 class _Run:
     """One call of `solve`: the arrays every step needs, and where the run stands."""
 
-    def __init__(self, rows, problems, rule, schedule, loss, definite, callback):
+    def __init__(self, rows, problems, rule, schedule, loss, definite, started, callback):
         self.rows, self.problems, self.rule, self.loss = rows, problems, rule, loss
         self.schedule, self.definite, self.callback = schedule, definite, callback
         self.weights = problems.normalised_weights(rows.dtype)
@@ -101,7 +106,8 @@ class _Run:
         self.pull_rate = 1.0  # of the rows and columns of the latest steps
         self.whole = self._fresh_state()
         self.history: list[dict] = []
-        self.started = time.perf_counter()
+        self.started = time.perf_counter() if started is None else started
+        self.deadline = np.inf if schedule.max_time is None else self.started + schedule.max_time
         self.timed_out = False
 
     # --- set-up -------------------------------------------------------------------------------------------------
@@ -163,7 +169,7 @@ class _Run:
                 if stream.passes >= REFRESH_FROM:
                     self.rows.refresh(state)
                 self._check(state)
-            self._note_dual(state)
+            note_dual(state, schedule)
             state = self._leave(state, stream)
 
     def _in_small_steps(self) -> bool:
@@ -273,7 +279,7 @@ class _Run:
             if passes >= next_check:
                 next_check = 2 * passes
                 self._check(state)
-            self._note_dual(state)
+            note_dual(state, schedule)
             before = len(state.columns)
             state = self._leave(state, stream)
             if index is not None or len(state.columns) != before:
@@ -331,38 +337,30 @@ class _Run:
         self._restrict(state, stream)
         return state
 
+    def share_time(self, n_groups: int) -> None:
+        """Give the next of `n_groups` groups its part of the time that is left."""
+        if self.schedule.max_time is not None:
+            now = time.perf_counter()
+            self.deadline = now + (self.started + self.schedule.max_time - now) / n_groups
+
     def _out_of_time(self, state) -> bool:
         """Whether the columns at hand are done, or the time is up."""
-        limit = self.schedule.max_time
-        if limit is not None and time.perf_counter() - self.started > limit and not state.finished.all():
-            self.timed_out = True
-            if state is not self.whole:
-                self.whole.store(state)
-        return self.timed_out or bool(state.finished.all())
+        if state.finished.all():
+            return True
+        if time.perf_counter() <= self.deadline:
+            return False
+        self.timed_out = True
+        if state is not self.whole:
+            self.whole.store(state)
+        return True
 
     # --- the certificate --------------------------------------------------------------------------------------------
-
-    def _note_dual(self, state) -> None:
-        """Keep the best dual objective; it is known without a pass wherever the dual point is feasible by itself."""
-        columns, schedule = state.columns, self.schedule
-        if not self.definite:
-            return
-        if self.rule == Rule.PEGASOS:
-            whole = columns["steps"] * (schedule.batch or 1) % columns["n_rows"] == 0
-            whole &= schedule.sampling != "replacement"
-            whole |= schedule.batch is None
-        else:
-            whole = np.ones(len(columns), bool)
-        scales = state.scales
-        dual = columns["lam"] * scales * (columns["mass"] - scales * columns["square"] / 2)
-        columns["best_dual"] = np.where(whole, np.maximum(columns["best_dual"], dual), columns["best_dual"])
 
     def _check(self, state) -> None:
         """After passes 1, 2, 4, 8, ...: a certificate for whoever asks, and columns within `tol` are finished."""
         tol = self.schedule.tol
         if tol is None and self.callback is None:
             return
-        self._note_dual(state)
         found = self._certify(state)
         self._record(state, found)
         if tol is not None:
@@ -370,8 +368,7 @@ class _Run:
             state.columns["limit"][within] = state.columns["steps"][within]
 
     def _certify(self, state) -> Certificate:
-        schedule = self.schedule
-        return certify(self.rows, self.problems, self.weights, state, self.loss, self.definite, schedule.sampling)
+        return certify(self.rows, self.problems, self.weights, state, self.loss, self.definite, self.schedule)
 
     def _record(self, state, found: Certificate) -> None:
         record = {

@@ -9,9 +9,11 @@ from scipy.linalg import eigvalsh
 from sklearn.utils.validation import _check_sample_weight
 
 from pegasos.kernels import Kernel, lowest_exponent
+from pegasos.problems import Problems
 
 SAMPLE = 200  # rows of the kernel matrix that are looked at
 WIDEST_RATIO = 1e3
+WIDEST_WEIGHTS = 1e30
 
 
 def check_supported(estimator) -> None:
@@ -44,12 +46,15 @@ def check_combinations(estimator) -> None:
         raise ValueError("tol needs a certified gap, and kernel='sigmoid' is indefinite and has none; set tol=None.")
 
 
-def check_label_types(y) -> None:
-    """Labels of one type: NumPy would silently turn numbers beside strings into strings."""
-    if isinstance(y, list | tuple) or getattr(y, "dtype", None) == np.dtype(object):
-        kinds = {isinstance(label, str | bytes) for label in np.asarray(y, object).ravel()}
-        if len(kinds) > 1:
-            raise ValueError("The labels y mix strings with numbers or other types; use one type for all labels.")
+def check_label_types(y):
+    """Labels of one type, as an array NumPy knows; it would silently turn numbers beside strings into strings."""
+    if not (isinstance(y, list | tuple) or getattr(y, "dtype", None) == np.dtype(object)):
+        return y
+    labels = np.asarray(y, object)
+    kinds = {next((kind for kind in (str, bytes) if isinstance(label, kind)), object) for label in labels.ravel()}
+    if len(kinds) > 1:
+        raise ValueError("The labels y mix strings with numbers or other types; use one type for all labels.")
+    return np.array(labels.tolist()) if labels.ndim == 1 and labels.size and kinds == {object} else y
 
 
 def check_weights(sample_weight, X) -> np.ndarray | None:
@@ -62,14 +67,38 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
     return weights
 
 
-def check_magnitudes(X, squares: np.ndarray, kernel: Kernel, bias: float) -> None:
+def check_regularisation(problems: Problems, dtype) -> None:
+    """lam within what the arithmetic can hold, whether given or made of C and the weights; weights of sane range."""
+    tiny, huge = _range(dtype)
+    lam = problems.lam
+    if not (np.isfinite(lam) & (lam > np.sqrt(tiny)) & (lam < np.sqrt(huge))).all():
+        raise ValueError(
+            f"lam must be between {np.sqrt(tiny):.0e} and {np.sqrt(huge):.0e} for {dtype}, got {lam.min():.3g} to "
+            f"{lam.max():.3g}; without lam it is 1 / (C * sum of sample_weight): mind their size."
+        )
+    if problems.weights is not None:
+        positive = problems.weights[problems.weights > 0]
+        if not positive.max() < WIDEST_WEIGHTS * positive.min():
+            raise ValueError(
+                f"sample_weight times class_weight ranges from {positive.min():.3g} to {positive.max():.3g}; weights "
+                f"must lie within a factor of {WIDEST_WEIGHTS:.0e}, or be 0."
+            )
+
+
+def check_magnitudes(X, squares: np.ndarray | None, kernel: Kernel, bias: float) -> None:
     """Features that overflow or underflow are an error, extreme or uneven ones a warning."""
-    tiny, huge = (1e-30, 1e30) if X.dtype == np.float32 else (1e-290, 1e290)
-    square = float(np.max(squares, initial=0.0))
-    largest = max(square, float(np.max(kernel.diagonal(X, squares), initial=0.0)))
+    tiny, huge = _range(X.dtype)
     remedy = "scale the features, for instance with StandardScaler"
     if X.dtype == np.float32:
         remedy += ", or pass float64"
+    if not bias < np.sqrt(huge):
+        raise ValueError(f"intercept_scaling={bias:.3g} is too large for {X.dtype}.")
+    if squares is None:
+        if kernel.name == "precomputed" and not _largest(X) < huge:
+            raise ValueError(f"The precomputed kernel values reach {_largest(X):.3g} and overflow {X.dtype}.")
+        return
+    square = float(np.max(squares, initial=0.0))
+    largest = max(square, float(np.max(np.abs(kernel.diagonal(X, squares)), initial=0.0)))
     if not largest < huge:
         raise ValueError(f"The features are too large: kernel values of {largest:.3g} overflow {X.dtype}; {remedy}.")
     if square < tiny and (X != 0).sum():
@@ -105,15 +134,15 @@ def check_precomputed(X) -> None:
     """A precomputed kernel matrix has to be square and symmetric."""
     if X.shape[0] != X.shape[1]:
         raise ValueError(f"A precomputed kernel matrix must be square to fit; got shape {X.shape}.")
-    allowed = 1e3 * np.finfo(X.dtype).eps * max(abs(float(X.max())), abs(float(X.min())))
+    allowed = 1e3 * np.finfo(X.dtype).eps * _largest(X)
     for first in range(0, len(X), 1024):
         rows = slice(first, first + 1024)
         if np.abs(X[rows] - X[:, rows].T).max() > allowed:
             raise ValueError("The precomputed kernel matrix is not symmetric.")
 
 
-def check_definite(X, kernel: Kernel) -> bool:
-    """Look at a sample of the kernel matrix; whether it may be taken as positive semi-definite."""
+def check_definite(X, kernel: Kernel, tol: float | None) -> bool:
+    """Look at a sample of the kernel matrix; whether it may be taken as positive semi-definite, which `tol` needs."""
     if kernel.name == "linear":
         return True
     places = np.unique(np.linspace(0, X.shape[0] - 1, SAMPLE).astype(int))
@@ -126,15 +155,14 @@ def check_definite(X, kernel: Kernel) -> bool:
         raise ValueError("The kernel function is not symmetric: K(x, z) differs from K(z, x).")
     if kernel.name == "sigmoid":
         return False
-    if kernel.name == "poly" and kernel.coef0 >= 0 and kernel.degree == int(kernel.degree):
+    if kernel.name == "poly" and kernel.coef0 >= 0:
         return True
-    if not np.isfinite(values).all():
-        raise ValueError(
-            f"The {kernel.name} kernel gives NaN or infinity on these rows (degree={kernel.degree:g}, "
-            f"coef0={kernel.coef0:g}); a negative base has no fractional power."
-        )
+    if not _largest(values) < _range(X.dtype)[1]:
+        raise ValueError(f"The kernel values reach {_largest(values):.3g} and overflow {X.dtype}.")
     eigenvalues = eigvalsh(values.astype(np.float64))
     if eigenvalues[0] < -1e3 * np.finfo(X.dtype).eps * max(abs(eigenvalues[-1]), abs(eigenvalues[0])):
+        if tol is not None:
+            raise ValueError("tol needs a certified gap, and this kernel is not positive semi-definite; set tol=None.")
         _hint(
             f"The kernel matrix is not positive semi-definite (an eigenvalue of {eigenvalues[0]:.3g}); the objective "
             "is not convex and there is no certified gap."
@@ -150,6 +178,15 @@ def _warn_underflow(values, kernel: Kernel) -> None:
             f"All kernel values between different rows underflow to 0: gamma={kernel.gamma:.3g} is too large for these "
             "features, and every row is similar to itself only. Lower gamma or scale the features."
         )
+
+
+def _range(dtype) -> tuple[float, float]:
+    """Squares below and above which sums of them are not safe."""
+    return (1e-30, 1e30) if dtype == np.float32 else (1e-290, 1e290)
+
+
+def _largest(values) -> float:
+    return max(abs(float(values.max())), abs(float(values.min())))
 
 
 def _hint(sentence: str) -> None:

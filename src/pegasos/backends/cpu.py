@@ -165,7 +165,8 @@ def direct_steps(
                         alpha[i, p] += v
                     if kernel:
                         add_dense(values, i, products, p, v)
-                        violations[i, p] += 1
+                        if violations.size:
+                            violations[i, p] += 1
                     else:
                         add_dense(values, i, sums, p, v)
                     if bias > 0.0:
