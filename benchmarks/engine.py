@@ -119,13 +119,11 @@ def kernel_part(options: argparse.Namespace, rates: list[float]) -> list[dict]:
     for average in averages.values():
         model(average, max_iter=500).fit(X_train, y_train)
     sgemm_rate(size)
-    product = np.empty((n, n), dtype=np.float32)
-    np.matmul(X_train, X_train.T, out=product)
 
     for _ in range(options.repeats):
         rate = sgemm_rate(size)
         rates.append(rate)
-        limits.append(seconds_of(lambda: np.matmul(X_train, X_train.T, out=product)) + 2 * steps * n * columns / rate)
+        limits.append(seconds_of(lambda: X_train @ X_train.T) + 2 * steps * n * columns / rate)
         for name, average in averages.items():
             fitted = model(average)
             times[name].append(seconds_of(lambda fitted=fitted: fitted.fit(X_train, y_train)))

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pegasos.backends import cpu
+from pegasos.backends.threads import in_parallel
 from pegasos.losses import Loss, value
 from pegasos.problems import Problems
-from pegasos.rows import Rows
+from pegasos.rows import Rows, Way
 from pegasos.schedule import Schedule
 from pegasos.state import State
 from pegasos.step import Rule
@@ -75,6 +76,10 @@ def at_whole_pass(columns: np.ndarray, schedule: Schedule) -> np.ndarray:
 def objectives(rows: Rows, problems: Problems, weights, columns, model: np.ndarray, loss: Loss) -> np.ndarray:
     """lam/2 ||w||² + Σ s·loss / n of each column: one scoring pass."""
     totals, norms = np.zeros(len(columns)), np.zeros(len(columns))
+    if rows.way(columns["n_rows"].sum() / rows.n_rows) == Way.DIRECT:
+        work = (columns, np.asfortranarray(model), rows.X, rows.bias, problems.labelings, weights, int(loss))
+        in_parallel(lambda a, b: cpu.direct_losses(a, b, totals, *work), len(columns), model.size * rows.n_rows)
+        return columns["lam"] / 2 * rows.square_norms(model) + totals / columns["n_rows"]
     for block in rows.blocks():
         scores = rows.scores(block, model)
         cpu.add_losses(totals, columns, scores, block.rows, problems.labelings, weights, int(loss))

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pegasos.backends import cpu
+from pegasos.backends.threads import in_parallel
 from pegasos.kernels import STRIP, Kernel, rows_of_entries, squared_norms
 from pegasos.state import State
 
@@ -232,7 +233,7 @@ class KernelRows(Rows):
         self._support = SupportRows(X, self.norms)
         fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
         if fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
-            self.matrix = kernel.matrix(X, self.norms, cpu.in_parallel)
+            self.matrix = kernel.matrix(X, self.norms, in_parallel)
         else:
             self.at_once = int(np.clip(cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, STRIP))
 

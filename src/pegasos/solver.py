@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pegasos.backends import cpu
+from pegasos.backends.threads import in_parallel
 from pegasos.certificate import Certificate, certify, note_dual
 from pegasos.losses import Loss
 from pegasos.problems import Problems
@@ -244,7 +245,7 @@ class _Run:
             )  # fmt: skip
             pulled.append(count)
 
-        cpu.in_parallel(steps, len(state.columns), len(index) * len(state.columns) * rows.width)
+        in_parallel(steps, len(state.columns), len(index) * len(state.columns) * rows.width)
         self.pull_rate = sum(pulled) / (len(index) * len(state.columns))
 
     def _advance_sparse(self, state, index) -> None:

@@ -13,19 +13,14 @@ Arrays shared by the verbs::
     violations  (n, P) how often each row pulled, (0, 0) when nobody asks
 """
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-
 import numpy as np
 from numba import njit
-from threadpoolctl import ThreadpoolController
 
 from pegasos.losses import value
 from pegasos.step import Rule, account, close_step, folded, open_step, pull_of
 
 # Lets sums run in SIMD lanes; NaN and infinity keep their meaning.
 SUMS = {"reassoc", "contract", "nsz"}
-WORTH_A_THREAD = 2e6  # operations that take longer than starting a thread
 DIRECT_CHUNK = 64  # rows that stay in the cache while column after column meets them
 
 
@@ -365,6 +360,20 @@ def add_losses(totals, columns, scores, index, labelings, weights, loss):
 
 
 @njit(cache=True, nogil=True)
+def direct_losses(first, last, totals, columns, model, X, bias, labelings, weights, loss):
+    """The same over all dense rows, each score by its own inner product: only columns that a row belongs to cost."""
+    for begin in range(0, X.shape[0], DIRECT_CHUNK):
+        for p in range(first, last):
+            column = columns[p]
+            constant = bias * model[X.shape[1], p] if bias > 0.0 else 0.0
+            for i in range(begin, min(begin + DIRECT_CHUNK, X.shape[0])):
+                s = weights[i, column.row_set]
+                if s != 0:
+                    score = dense_product(X, i, model, p) + constant
+                    totals[p] += s * value(loss, labelings[i, column.labeling], score)
+
+
+@njit(cache=True, nogil=True)
 def clip_dual(columns, factors, alpha, labelings, weights, masses):
     """Scale `alpha` to a dual point, clip it into its box in place, and return Σ beta of each column in `masses`."""
     for i in range(alpha.shape[0]):
@@ -373,27 +382,3 @@ def clip_dual(columns, factors, alpha, labelings, weights, masses):
             beta = min(max(y * alpha[i, p] * factors[p], 0.0), weights[i, columns[p].row_set])
             alpha[i, p] = y * beta
             masses[p] += beta
-
-
-@cache
-def _controller():
-    return ThreadpoolController()
-
-
-def in_parallel(work, n_items, operations=np.inf):
-    """Call ``work(first, last)`` on even parts of ``range(n_items)``, one part a thread, if `operations` are worth it.
-
-    `work` has to release the GIL. There are as many threads as BLAS uses, so that the user's limits hold here too,
-    and they end with the call: a thread that outlived it would be lost in a forked worker.
-    """
-    threads = 1
-    if n_items > 1 and operations > WORTH_A_THREAD:
-        threads = max((lib["num_threads"] for lib in _controller().info() if lib["user_api"] == "blas"), default=1)
-    if threads <= 1:
-        work(0, n_items)
-        return
-    threads = min(threads, n_items)
-    edges = np.linspace(0, n_items, threads + 1).astype(int)
-    with ThreadPoolExecutor(threads, thread_name_prefix="pegasos") as pool:
-        for _ in pool.map(work, edges[:-1], edges[1:]):
-            pass
