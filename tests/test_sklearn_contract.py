@@ -372,13 +372,16 @@ def wide_sparse():
     return int64_indices(sparse.random(2000, 5000, density=0.3, format="csr", dtype=np.float32, random_state=0))
 
 
-@pytest.mark.parametrize("solver", ["pegasos", "sdca"])
+@pytest.mark.parametrize(
+    "params",
+    [dict(solver="pegasos", max_iter=500), dict(solver="sdca", max_iter=500), dict(batch_size="all", max_iter=3)],
+)
 @pytest.mark.parametrize("make", [wide_dense, wide_sparse])
-def test_a_linear_fit_makes_no_copy_of_the_data(make, solver):
+def test_a_linear_fit_makes_no_copy_of_the_data(make, params):
     X = make()
     y = np.arange(X.shape[0]) % 2
     size = X.data.nbytes if sparse.issparse(X) else X.nbytes
-    model = PegasosClassifier(solver=solver, lam=0.01, max_iter=500, random_state=0).fit(X, y)  # compiles what it needs
+    model = PegasosClassifier(**params, lam=0.01, random_state=0).fit(X, y)  # compiles what it needs
     tracemalloc.start()
     try:
         model.fit(X, y)

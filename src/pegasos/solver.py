@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -137,9 +138,9 @@ class _Run:
         if self.rows.dual:
             return sums[: self.rows.n_rows]
         schedule = self.schedule
-        whole_pass = schedule.sampling != "replacement" and schedule.batch in (1, None)
-        whole_pass = schedule.batch is None or (whole_pass and (columns["limit"] >= columns["n_rows"]).all())
-        if self.rule == Rule.SDCA or (schedule.certified and not whole_pass):
+        one_by_one = schedule.batch == 1 and schedule.sampling != "replacement"
+        meets_a_whole_pass = schedule.batch is None or (one_by_one and (columns["limit"] >= columns["n_rows"]).all())
+        if self.rule == Rule.SDCA or (schedule.certified and not meets_a_whole_pass):
             return np.zeros((self.rows.n_rows, len(columns)), self.rows.dtype)
         return np.zeros((0, 0), self.rows.dtype)
 
@@ -289,25 +290,24 @@ class _Run:
     def _batch_step(self, state, index, scores) -> list[np.ndarray]:
         """One step on the rows `index` (None: all); `scores` are theirs if known. Returns the scores after the step."""
         rows, columns, labelings = self.rows, state.columns, self.problems.labelings
-        blocks = list(rows.blocks(index)) if rows.dual is False or rows.matrix is not None else None
-        blocks_again = (lambda: blocks) if blocks is not None else (lambda: rows.blocks(index))
+        blocks = partial(rows.blocks, index)  # made anew each time: all blocks of CSR rows together are a copy of X
         scales = np.zeros(len(columns))
         cpu.open_columns(columns, scales, int(self.average))
-        before = scores or [rows.scores(block, state.sums) for block in blocks_again()]
+        before = scores or [rows.scores(block, state.sums) for block in blocks()]
         pulls = []
-        for block, known in zip(blocks_again(), before, strict=True):
+        for block, known in zip(blocks(), before, strict=True):
             part = np.empty_like(known)
             cpu.batch_pulls(columns, scales, known, block.rows, labelings, self.weights, part, int(self.loss))
             pulls.append(part)
         weights = columns["average"].astype(rows.dtype)[:, None]
-        for block, part in zip(blocks_again(), pulls, strict=True):
+        for block, part in zip(blocks(), pulls, strict=True):
             self._add(state, block, part)
             if state.weighted.size:
                 rows.add(block, part * weights, state.weighted)
             if state.violations.size:
                 cpu.count_violations(state.violations, block.rows, part)
-        after = [rows.scores(block, state.sums) for block in blocks_again()]
-        for block, part, old, new in zip(blocks_again(), pulls, before, after, strict=True):
+        after = [rows.scores(block, state.sums) for block in blocks()]
+        for block, part, old, new in zip(blocks(), pulls, before, after, strict=True):
             cpu.batch_account(columns, part, block.rows, labelings, old, new)
         alpha = state.alpha[:0] if state.alpha_in_sums else state.alpha
         folded = cpu.close_columns(columns, self.schedule.project, state.sums, state.weighted, alpha)
