@@ -103,7 +103,8 @@ class _Run:
         self.weights = problems.normalised_weights(rows.dtype)
         self.used = np.flatnonzero(problems.row_sets.any(axis=1))  # rows that no column has are as if not there
         self.average = average_of(rule, schedule.average)
-        self.way = rows.way(problems.n_rows.sum() / len(self.used))
+        self.columns_per_row = problems.n_rows.sum() / len(self.used)
+        self.way = rows.way(self.columns_per_row)
         self.squares = rows.squares if self.way != Way.BLOCKS else None
         self.pull_rate = 1.0  # of the rows and columns of the latest steps
         self.whole = self._fresh_state()
@@ -184,7 +185,8 @@ class _Run:
             length = schedule.block
         elif self.way in (Way.DIRECT, Way.SPARSE) or (self.way == Way.EITHER and self._few_pull()):
             # Long enough for threads to be worth starting, short enough to look at the clock between two calls.
-            length = int(np.clip(OPERATIONS_PER_CALL / (self.rows.width * n_columns), 1024, 65536))
+            columns = n_columns if self.way == Way.SPARSE else min(n_columns, self.columns_per_row)
+            length = int(np.clip(OPERATIONS_PER_CALL / (self.rows.width * columns), 1024, 65536))
         elif self.rows.dual:
             length = min(KERNEL_BLOCK, self.rows.at_once)
         else:  # the Gram matrix costs B per row where scores and update cost 2P
