@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from pegasos import solver
+from pegasos import advance, solver
 from pegasos.solver import Schedule, solve
 from pegasos.step import Rule
 from problems_for_oracle import BIAS, KINDS, SEED, D, N, column, data, problems_of, rows_of, textbook
@@ -83,7 +83,7 @@ def test_wide_solve_equals_the_textbook_loop(kind, scheme, weighted, bias):
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 @pytest.mark.parametrize("kind", ["rbf", "precomputed"])
 def test_direct_and_block_steps_of_kernels_both_equal_the_textbook_loop(monkeypatch, kind, rate):
-    monkeypatch.setattr(solver, "DIRECT_PULL_RATE", rate)
+    monkeypatch.setattr(advance, "DIRECT_PULL_RATE", rate)
     for sampling, rule, average in product(SAMPLINGS, RULES, AVERAGES):
         assert compare(kind, "ovo", True, BIAS, sampling, *rule, average, None) > 0
 

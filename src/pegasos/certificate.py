@@ -2,9 +2,10 @@
 
 ``gap = P(w) - D(beta)`` with P the objective and D the dual objective, ``mean dual term - lam/2 ||w(beta)||²``. Any
 feasible beta bounds any w. Under sdca the dual point is feasible at every step; under pegasos it is at the end of each
-whole pass, where D follows from sums that every step keeps (`step.account`), without a pass over the data. With
-replacement, or before the first whole pass, the point is clipped into its box and its model computed anew; beta = 0
-(D = 0) is the last resort. All sums are in float64.
+whole pass, where ||w(beta)||² follows from sums that every step keeps (`step.account`), and so do the dual terms of
+losses for which they are linear; other losses look at each row's coefficient. With replacement, before the first whole
+pass, or where other rows had a part in the model, the point is moved into its domain and its model computed anew;
+beta = 0 (D = 0) is the last resort. All sums are in float64.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from pegasos.backends import cpu
 from pegasos.backends.threads import in_parallel
-from pegasos.losses import Loss, value
+from pegasos.losses import LINEAR_DUALS, Loss
 from pegasos.problems import Problems
 from pegasos.rows import Rows, Way
 from pegasos.schedule import Schedule
@@ -36,67 +37,121 @@ class Certificate:
         """Bound on objective - optimum; nan where the kernel gives no bound. Rounding below 0 is shown as 0."""
         return np.maximum(self.objective - self.dual, 0.0)
 
-
-def certify(
-    rows: Rows, problems: Problems, weights: np.ndarray, state: State, loss: Loss, definite: bool, schedule: Schedule
-) -> Certificate:
-    """Certificate of the model that `state` reports; the best dual objective is kept in its columns."""
-    columns = state.columns
-    reached = objectives(rows, problems, weights, columns, state.model(), loss)
-    zero = np.full(len(columns), float(value(loss, 1.0, 0.0)))
-    if not definite:
-        return Certificate(reached, np.full(len(columns), np.nan), zero)
-    note_dual(state, schedule)
-    if state.alpha.size and state.rule == Rule.PEGASOS:
-        unknown = ~at_whole_pass(columns, schedule)
-        if schedule.batch == 1 and schedule.sampling != "replacement":  # the point of an earlier whole pass will do
-            unknown &= columns["steps"] < columns["n_rows"]
-        if unknown.any():
-            clipped = clipped_dual(rows, problems, weights, state.select(unknown))
-            columns["best_dual"][unknown] = np.maximum(columns["best_dual"][unknown], clipped)
-    return Certificate(reached, np.maximum(columns["best_dual"], 0.0), zero)
+    @property
+    def relative_gap(self) -> np.ndarray:
+        """The gap as a fraction of the zero model's objective, or the gap itself where that is 0."""
+        return self.gap / np.where(self.zero > 0, self.zero, 1.0)
 
 
-def note_dual(state: State, schedule: Schedule) -> None:
-    """Keep the best dual objective; it is known without a pass wherever the dual point is feasible by itself."""
-    columns, scales = state.columns, state.scales
-    feasible = np.ones(len(columns), bool) if state.rule == Rule.SDCA else at_whole_pass(columns, schedule)
-    dual = columns["lam"] * scales * (columns["mass"] - scales * columns["square"] / 2)
-    columns["best_dual"] = np.where(feasible, np.maximum(columns["best_dual"], dual), columns["best_dual"])
+@dataclass(frozen=True)
+class Certifier:
+    """Makes certificates for the states of one solve; `weights` are the normalised ones."""
 
+    rows: Rows
+    problems: Problems
+    weights: np.ndarray
+    schedule: Schedule
+    loss: Loss
+    definite: bool
 
-def at_whole_pass(columns: np.ndarray, schedule: Schedule) -> np.ndarray:
-    """Which columns have met each of their rows equally often."""
-    if schedule.batch is None:
-        return columns["steps"] > 0
-    whole = (columns["steps"] > 0) & (columns["steps"] * schedule.batch % columns["n_rows"] == 0)
-    return whole & (schedule.sampling != "replacement")
+    def certify(self, state: State) -> Certificate:
+        """Certificate of the model that `state` reports; the best dual objective is kept in its columns."""
+        columns = state.columns
+        reached = self.objectives(columns, state.model().astype(self.rows.dtype, copy=False))
+        if not self.definite:
+            return Certificate(reached, np.full(len(columns), np.nan), columns["zero"].copy())
+        self.note_dual(state, at_end=True)
+        if state.alpha.size and state.rule != Rule.SDCA:
+            unknown = ~self._at_whole_pass(columns)
+            if self.schedule.batch == 1 and self.schedule.sampling != "replacement":  # an earlier whole pass will do
+                unknown &= (columns["steps"] < columns["n_rows"]) | ~columns["whole"]
+            if unknown.any():
+                chosen = state.select(unknown)
+                dual = self._dual(chosen, columns_norms=None)
+                columns["best_dual"][unknown] = np.maximum(columns["best_dual"][unknown], dual)
+        return Certificate(reached, np.maximum(columns["best_dual"], 0.0), columns["zero"].copy())
 
+    def note_dual(self, state: State, *, at_end: bool = False) -> None:
+        """Keep the best dual objective; it is known without a pass wherever the dual point is feasible by itself."""
+        columns, scales = state.columns, state.scales
+        linear = self.loss in LINEAR_DUALS
+        if state.rule == Rule.SDCA:  # the dual only rises: where it costs a look at all rows, the last point will do
+            feasible = np.full(len(columns), linear or at_end)
+        else:
+            feasible = self._at_whole_pass(columns)
+        if not feasible.any():
+            return
+        if linear:
+            dual = self._grouped(columns["lam"] * scales * (columns["mass"] - scales * columns["square"] / 2))
+        elif not state.alpha.size:
+            return
+        else:
+            chosen = state if feasible.all() else state.select(feasible)
+            dual = np.full(len(columns), -np.inf)
+            dual[feasible] = self._dual(chosen, columns_norms=chosen.scales**2 * chosen.columns["square"])
+        columns["best_dual"] = np.where(feasible, np.maximum(columns["best_dual"], dual), columns["best_dual"])
 
-def objectives(rows: Rows, problems: Problems, weights, columns, model: np.ndarray, loss: Loss) -> np.ndarray:
-    """lam/2 ||w||² + Σ s·loss / n of each column: one scoring pass."""
-    totals, norms = np.zeros(len(columns)), np.zeros(len(columns))
-    if rows.way(columns["n_rows"].sum() / rows.n_rows) == Way.DIRECT:
-        work = (columns, np.asfortranarray(model), rows.X, rows.bias, problems.labelings, weights, int(loss))
-        in_parallel(lambda a, b: cpu.direct_losses(a, b, totals, *work), len(columns), model.size * rows.n_rows)
-        return columns["lam"] / 2 * rows.square_norms(model) + totals / columns["n_rows"]
-    for block in rows.blocks():
-        scores = rows.scores(block, model)
-        cpu.add_losses(totals, columns, scores, block.rows, problems.labelings, weights, int(loss))
-        if rows.dual:  # ||w||² = Σ a·f, with the scores at hand
-            norms += np.einsum("ip,pi->p", model[block.rows], scores, dtype=np.float64)
-    if not rows.dual:
-        norms = rows.square_norms(model)
-    return columns["lam"] / 2 * norms + totals / columns["n_rows"]
+    def needs_alpha(self, columns: np.ndarray) -> bool:
+        """Whether a certificate of a primal rule will have to know each row's coefficient."""
+        schedule = self.schedule
+        if not schedule.certified:
+            return False
+        one_by_one = schedule.batch == 1 and schedule.sampling != "replacement"
+        by_whole_passes = schedule.batch is None or (one_by_one and (columns["limit"] >= columns["n_rows"]).all())
+        return self.loss not in LINEAR_DUALS or not by_whole_passes or not columns["whole"].all()
 
+    def objectives(self, columns: np.ndarray, model: np.ndarray) -> np.ndarray:
+        """lam/2 ||w||² + Σ s·loss / n of each column: one scoring pass."""
+        rows, labelings, weights, loss = self.rows, self.problems.labelings, self.weights, int(self.loss)
+        size = self.problems.group
+        totals, norms = np.zeros(len(columns)), np.zeros(len(columns))
+        if rows.way(columns["n_rows"].sum() / rows.n_rows) == Way.DIRECT:
+            work = (size, totals, columns, np.asfortranarray(model), rows.X, rows.bias, labelings, weights, loss)
+            in_parallel(
+                lambda a, b: cpu.direct_losses(a * size, b * size, *work),
+                len(columns) // size,
+                model.size * rows.n_rows,
+            )
+            norms = rows.square_norms(model)
+        else:
+            for block in rows.blocks():
+                scores = rows.scores(block, model)
+                cpu.add_losses(totals, size, columns, scores, block.rows, labelings, weights, loss)
+                if rows.dual:  # ||w||² = Σ a·f, with the scores at hand
+                    norms += np.einsum("ip,pi->p", model[block.rows], scores, dtype=np.float64)
+            if not rows.dual:
+                norms = rows.square_norms(model)
+        return self._grouped(columns["lam"] / 2 * norms + totals / columns["n_rows"])
 
-def clipped_dual(rows: Rows, problems: Problems, weights, state: State) -> np.ndarray:
-    """Dual objective of the present coefficients, clipped into their box."""
-    columns = state.columns
-    per_row = columns["lam"] * columns["n_rows"]
-    alpha, masses = state.alpha.copy(), np.zeros(len(columns))
-    cpu.clip_dual(columns, per_row * state.scales, alpha, problems.labelings, weights, masses)
-    model = rows.zeros(len(columns))
-    for block in rows.blocks():
-        rows.add(block, np.ascontiguousarray((alpha[block.rows] / per_row).astype(rows.dtype).T), model)
-    return masses / columns["n_rows"] - columns["lam"] / 2 * rows.square_norms(model)
+    def _dual(self, state: State, columns_norms: np.ndarray | None) -> np.ndarray:
+        """Dual objective of the present coefficients, moved into their domain.
+
+        `columns_norms` are ||w(beta)||² if known; without them the model of the moved point is computed.
+        """
+        columns, rows = state.columns, self.rows
+        per_row = columns["lam"] * columns["n_rows"]
+        totals = np.zeros(len(columns))
+        point = np.zeros_like(state.alpha, order="C") if columns_norms is None else np.zeros((0, 0), state.alpha.dtype)
+        cpu.dual_terms(
+            self.problems.group, columns, per_row * state.scales, state.alpha, self.problems.labelings, self.weights,
+            int(self.loss), totals, point,
+        )  # fmt: skip
+        if columns_norms is None:
+            model = rows.zeros(len(columns))
+            for block in rows.blocks():
+                rows.add(block, np.ascontiguousarray((point[block.rows] / per_row).astype(rows.dtype).T), model)
+            columns_norms = rows.square_norms(model)
+        return self._grouped(totals / columns["n_rows"] - columns["lam"] / 2 * columns_norms)
+
+    def _at_whole_pass(self, columns: np.ndarray) -> np.ndarray:
+        """Which columns have met each of their rows equally often, and no others."""
+        begun = (columns["steps"] > 0) & columns["whole"]
+        if self.schedule.batch is None:
+            return begun
+        whole = begun & (columns["steps"] * self.schedule.batch % columns["n_rows"] == 0)
+        return whole & (self.schedule.sampling != "replacement")
+
+    def _grouped(self, parts: np.ndarray) -> np.ndarray:
+        """The sum over each group of columns, for each of its columns."""
+        size = self.problems.group
+        return parts if size == 1 else np.repeat(parts.reshape(-1, size).sum(axis=1), size)

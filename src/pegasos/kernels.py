@@ -86,10 +86,11 @@ class Kernel:
                 np.tanh(part, out=part)
         return products
 
-    def matrix(self, X, squares, in_parallel) -> np.ndarray:
+    def matrix(self, X, squares, in_parallel, go_on: Callable[[float], bool] | None = None) -> np.ndarray | None:
         """All kernel values among the rows of X; ``in_parallel(work, n)`` calls work(first, last) on parts of range(n).
 
         Kernels of one product are computed in strips above the diagonal and mirrored: half the products and functions.
+        ``go_on(part)`` is asked after each strip, with the part of the work that is done; None if it says no.
         """
         n_rows = X.shape[0]
         matrix = np.empty((n_rows, n_rows), X.dtype)
@@ -98,6 +99,8 @@ class Kernel:
             last = min(first + STRIP, n_rows)
             rows = slice(first, last)
             own = None if squares is None else squares[rows]
+            if go_on is not None and first and not go_on(_part_done(first / n_rows, halved)):
+                return None
             if not halved:
                 matrix[rows] = self(X[rows], X, own, squares)
                 continue
@@ -142,6 +145,11 @@ class Kernel:
         if not np.isfinite(values).all():
             raise ValueError("The kernel function returned NaN or infinity.")
         return values
+
+
+def _part_done(part: float, halved: bool) -> float:
+    """The part of a matrix's entries in its first rows; above the diagonal the first ones have most."""
+    return 1.0 - (1.0 - part) ** 2 if halved else part
 
 
 def canonical(X):

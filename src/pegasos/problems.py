@@ -21,7 +21,7 @@ class Problems:
     Attributes
     ----------
     labelings : ndarray of shape (n_rows, n_labelings)
-        Targets, +1 or -1 (int8).
+        Targets: +1 or -1 (int8), class codes for Crammer–Singer, numbers for regression.
     row_sets : ndarray of bool, shape (n_rows, n_row_sets)
         Rows of weight 0 are in no set.
     columns : ndarray of intp, shape (n_columns, 2)
@@ -32,10 +32,14 @@ class Problems:
         Weights of the rows as given; None: all equal.
     n_classes : int
         Classes behind the first `n_base` columns.
-    scheme : {"binary", "ovr", "ovo"}
+    scheme : {"binary", "ovr", "ovo", "crammer_singer", "regression"}
         How scores turn into classes.
     C : float or None
         What `with_C` set, so that folds follow it.
+    group : int
+        Columns side by side that are one problem: 1, or the classes of Crammer–Singer.
+    epsilon : float
+        Width of the ε-insensitive loss.
     """
 
     labelings: np.ndarray
@@ -46,6 +50,8 @@ class Problems:
     n_classes: int
     scheme: str
     C: float | None = None
+    group: int = 1
+    epsilon: float = 0.0
 
     @property
     def n_columns(self) -> int:
@@ -130,6 +136,8 @@ def decode(scores: np.ndarray, scheme: str, n_classes: int) -> np.ndarray:
         return scores[:, 0]
     if scheme == "ovo":
         return _ovr_decision_function(scores > 0, scores, n_classes).astype(scores.dtype, copy=False)
+    if scheme == "crammer_singer" and n_classes == 2:
+        return scores[:, 1] - scores[:, 0]
     return scores
 
 
@@ -151,6 +159,22 @@ def one_vs_one(codes: np.ndarray, n_classes: int, weights=None) -> Problems:
     row_sets = (codes[:, None] == pairs[:, 0]) | (codes[:, None] == pairs[:, 1])
     columns = np.column_stack([pairs[:, 1] - 1, np.arange(len(pairs))])
     return _make(labelings, row_sets, columns, weights, n_classes, "ovo")
+
+
+def crammer_singer(codes: np.ndarray, n_classes: int, weights=None) -> Problems:
+    """One column per class, all of them one problem."""
+    labelings = codes[:, None].astype(np.int8 if n_classes <= 127 else np.int32)
+    row_sets = np.ones((len(codes), 1), bool)
+    columns = np.zeros((n_classes, 2), np.intp)
+    return replace(_make(labelings, row_sets, columns, weights, n_classes, "crammer_singer"), group=n_classes)
+
+
+def regression(targets: np.ndarray, epsilon: float, weights=None) -> Problems:
+    """One column per target, a column of `targets` (n_rows, n_targets)."""
+    row_sets = np.ones((len(targets), 1), bool)
+    columns = np.column_stack([np.arange(targets.shape[1]), np.zeros(targets.shape[1], np.intp)])
+    labelings = np.ascontiguousarray(targets)
+    return replace(_make(labelings, row_sets, columns, weights, targets.shape[1], "regression"), epsilon=float(epsilon))
 
 
 def balanced(problems: Problems, codes: np.ndarray) -> Problems:

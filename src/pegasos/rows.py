@@ -18,6 +18,7 @@ intercept is one extra row of the state, never a copied X; for kernels it stands
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from enum import Enum
 from typing import Any, NamedTuple
@@ -66,6 +67,7 @@ class Rows:
 
     dual = False  # the state has one coefficient per training row
     at_once = STRIP  # rows of one product
+    squares: np.ndarray  # K(x, x) of the rows, the constant feature included
 
     def __init__(self, X, n_state: int, bias: float):
         self.X = X
@@ -101,6 +103,7 @@ class Rows:
 
     def scores(self, block: Block, sums: np.ndarray) -> np.ndarray:
         """<S, x> of each row of the block in each column, shape (P, B)."""
+        sums = sums.astype(self.dtype, copy=False)
         scores = self._products(block, sums[: self.n_state])
         if self.bias > 0:
             scores += self.bias * sums[-1][:, None]
@@ -213,14 +216,16 @@ class KernelRows(Rows):
     """Rows seen through a kernel; the state is A, training rows × columns.
 
     The kernel matrix is kept when it fits into `cache_bytes` and the planned `draws` are worth it; otherwise each
-    block's rows are computed against the support rows only, those that some column has a coefficient for.
+    block's rows are computed against the support rows only, those that some column has a coefficient for. So they are
+    if the matrix would not be complete by `until`, as ``time.perf_counter()`` counts.
     """
 
     dual = True
 
     def __init__(
-        self, X, kernel: Kernel, bias: float = 0.0, cache_bytes: float = 2e9, draws: float = np.inf, squares=None
-    ):
+        self, X, kernel: Kernel, bias: float = 0.0, cache_bytes: float = 2e9, draws: float = np.inf, squares=None,
+        until: float = np.inf,
+    ):  # fmt: skip
         super().__init__(X, X.shape[0], bias)
         self.kernel = kernel
         self.matrix: Any = None
@@ -233,8 +238,10 @@ class KernelRows(Rows):
         self._support = SupportRows(X, self.norms)
         fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
         if fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
-            self.matrix = kernel.matrix(X, self.norms, in_parallel)
-        else:
+            began = time.perf_counter()
+            in_time = lambda part: began + (time.perf_counter() - began) / part < until
+            self.matrix = kernel.matrix(X, self.norms, in_parallel, in_time)
+        if self.matrix is None:
             self.at_once = int(np.clip(cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, STRIP))
 
     def way(self, columns_per_row):
@@ -253,7 +260,9 @@ class KernelRows(Rows):
 
     @property
     def squares(self) -> np.ndarray:
-        """K(x, x) of the rows, the constant feature included; with the matrix at hand."""
+        """K(x, x) of the rows, the constant feature included."""
+        if self.matrix is None:
+            return self.kernel.diagonal(self.X, self.norms) + self.bias**2
         return self.matrix.diagonal().astype(np.float64) + self.bias**2
 
     def products(self, n_columns):
@@ -267,7 +276,7 @@ class KernelRows(Rows):
         scores = np.take(state.products.T, block.rows, axis=1)
         if self.bias > 0:
             scores += self.bias * state.sums[-1][:, None]
-        return scores
+        return scores.astype(self.dtype, copy=False)
 
     def follow(self, block, pulls, state) -> None:
         """Bring the kept scores up to date with the pulls of a block."""
@@ -279,7 +288,7 @@ class KernelRows(Rows):
         """Compute the kept scores anew, now and then, so that rounding does not pile up."""
         if state.products.size:
             for block in self.blocks():
-                state.products[block.rows] = self._products(block, state.sums[: self.n_state]).T
+                state.products[block.rows] = self._products(block, state.sums[: self.n_state].astype(self.dtype)).T
 
     def _values(self, index):
         return index if self.matrix is not None else self.X[index]

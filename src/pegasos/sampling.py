@@ -42,6 +42,19 @@ class Stream:
         """Whole passes handed out so far."""
         return self._drawn_passes - (self._waiting.size > 0)
 
+    @property
+    def begun_passes(self) -> int:
+        """Passes of which any draw was handed out."""
+        return self._drawn_passes
+
+    def skip(self, draws: int) -> None:
+        """Leave out the first draws, as if they had been handed out; before anything else is asked of the stream."""
+        whole, part = divmod(draws, len(self.rows))
+        for _ in range(whole):
+            self._next_pass()
+        if part:
+            self._waiting = self._next_pass()[part:]
+
     def keep(self, rows: np.ndarray) -> None:
         """Hand out only the rows where the mask `rows` is True from now on; the draws themselves stay the same."""
         self._kept = None if rows.all() else rows

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pegasos.losses import Loss, value
 from pegasos.problems import Problems
+from pegasos.rows import Rows
 from pegasos.state import COLUMN
 from pegasos.step import Average, Rule
 
@@ -34,6 +36,8 @@ class Schedule:
     certified : bool
         Whether a certificate is wanted at the end.
     count_violations : bool
+    rate, radius : float or None
+        Step size and radius of online gradient descent; None: both as large as the ball that holds the optimum asks.
     """
 
     sampling: str = "shuffle"
@@ -48,6 +52,8 @@ class Schedule:
     block: int | None = None
     certified: bool = True
     count_violations: bool = False
+    rate: float | None = None
+    radius: float | None = None
 
 
 def average_of(rule: Rule, average) -> Average:
@@ -59,8 +65,8 @@ def average_of(rule: Rule, average) -> Average:
     return {"uniform": Average.UNIFORM, "weighted": Average.WEIGHTED, "suffix": Average.WINDOW}[average]
 
 
-def column_records(problems: Problems, schedule: Schedule) -> np.ndarray:
-    """A record of `state.COLUMN` for each column, before its first step."""
+def column_records(rows: Rows, problems: Problems, weights, schedule: Schedule, rule: Rule, loss: Loss) -> np.ndarray:
+    """A record of `state.COLUMN` for each column, before its first step; `weights` are the normalised ones."""
     columns = np.zeros(problems.n_columns, COLUMN)
     n_rows = problems.n_rows
     batch = n_rows if schedule.batch is None else np.full(len(n_rows), schedule.batch)
@@ -68,13 +74,42 @@ def column_records(problems: Problems, schedule: Schedule) -> np.ndarray:
     columns["labeling"], columns["row_set"] = problems.columns.T
     columns["lam"] = problems.lam
     columns["n_rows"] = n_rows
+    columns["epsilon"] = problems.epsilon
+    columns["zero"] = zero_objectives(problems, weights, loss)
     columns["share"] = 1.0 / batch
-    columns["radius"] = 1.0 / np.sqrt(problems.lam)
+    columns["radius"] = np.sqrt(columns["zero"] / problems.lam)  # λ/2 ||w||² ≤ P(w) ≤ P(0) at the optimum and below
     steps = np.minimum(schedule.max_steps, np.maximum(1, np.floor(schedule.max_passes * n_rows / batch)))
     columns["limit"] = np.minimum(steps, 2.0**62).astype(np.int64)
     columns["shrink"] = 1.0
+    columns["whole"] = rule != Rule.OGD
     columns["best_dual"] = -np.inf
+    if loss == Loss.SQUARED_HINGE and rule == Rule.PEGASOS:
+        columns["ahead"] = _largest_curvature(rows, weights, columns) / problems.lam
+    if rule == Rule.OGD:
+        columns["radius"] = columns["radius"] if schedule.radius is None else schedule.radius
+        norms = np.sqrt(np.max(rows.squares[:, None] * (weights != 0), axis=0))[columns["row_set"]]
+        columns["rate"] = columns["radius"] / norms if schedule.rate is None else schedule.rate
     return columns
+
+
+def zero_objectives(problems: Problems, weights, loss: Loss) -> np.ndarray:
+    """The objective of the zero model in each column."""
+    if loss == Loss.CRAMMER_SINGER:
+        return np.ones(problems.n_columns)
+    if loss != Loss.EPSILON_INSENSITIVE:
+        return np.full(problems.n_columns, float(value(loss, 1.0, 0.0, 0.0)))
+    zeros = []
+    for labeling, row_set in problems.columns:
+        short = np.maximum(np.abs(problems.labelings[:, labeling].astype(np.float64)) - problems.epsilon, 0.0)
+        zeros.append(weights[:, row_set] @ short)
+    return np.array(zeros) / np.maximum(problems.n_rows, 1)
+
+
+def _largest_curvature(rows: Rows, weights, columns) -> np.ndarray:
+    """2 max K(x, x), more where a row's weight would make its step overshoot: max(2, s) K(x, x) over each row set."""
+    squares = rows.squares
+    sets = [np.max(squares * np.maximum(2.0, part) * (part != 0)) for part in weights.T]
+    return np.array(sets)[columns["row_set"]]
 
 
 def equal_row_sets(problems: Problems) -> list[np.ndarray]:

@@ -8,6 +8,7 @@ turns it into an average, and what each row has added (see `pegasos.step` for th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,20 +21,34 @@ COLUMN = np.dtype(
         ("row_set", np.int64),
         ("lam", np.float64),
         ("n_rows", np.float64),
+        ("epsilon", np.float64),  # width of the ε-insensitive loss
+        ("zero", np.float64),  # objective of the zero model
         ("share", np.float64),  # what one row's pull counts: 1 / batch size
+        ("ahead", np.float64),  # steps by which the step size is ahead: unbounded pulls begin with small steps
+        ("rate", np.float64),  # step size of online gradient descent
         ("radius", np.float64),  # projection keeps ||w|| within it
         ("limit", np.int64),  # steps at which the column is finished
         ("steps", np.int64),
         ("shrink", np.float64),  # product of the projection factors since the last fold
         ("average", np.float64),  # Σ weight * scale of the iterates in the average
+        ("since", np.int64),  # the step at which the average began
         ("window", np.int64),  # a windowed average begins after this step ...
         ("turn", np.int64),  # ... and begins anew after this one
         ("square", np.float64),  # ||S||²
         ("mass", np.float64),  # Σ y * pull: what the dual objective counts
+        ("whole", np.bool_),  # whether a whole pass ends in a feasible dual point: the rows did all the pulling, evenly
         ("best_dual", np.float64),  # highest dual objective met so far, -inf before the first
     ],
     align=True,
 )
+
+
+class Position(NamedTuple):
+    """How far the columns are in a stream of draws; `sampling.Stream` goes on from here."""
+
+    sampling: str
+    seed: int
+    draws: int
 
 
 @dataclass
@@ -55,6 +70,10 @@ class State:
         How often each row pulled.
     products : ndarray of shape (n_rows, P) or (0, 0)
         <S, x> of all rows, where the rows keep it.
+    rule : Rule
+    average : Average
+    position : Position or None
+        Where a later solve over the same rows goes on in the stream; None: it begins a new one.
     """
 
     columns: np.ndarray
@@ -66,6 +85,32 @@ class State:
     products: np.ndarray
     rule: Rule
     average: Average
+    position: Position | None = None
+
+    @classmethod
+    def from_weights(cls, weights, lam, *, steps: int = 1) -> State:
+        """A state whose model is `weights`, to start from (pegasos).
+
+        Parameters
+        ----------
+        weights : array-like of shape (n_state,) or (n_state, P)
+            The start vector of each column: one number a feature, and one for the constant feature if there is one,
+            the model's weight of it; for kernels one a training row.
+        lam : float or array-like of shape (P,)
+        steps : int
+            Steps that the vector counts for. The first step of all would multiply it by 0, so it counts for one.
+        """
+        weights = np.asarray(weights)
+        weights = weights[:, None] if weights.ndim == 1 else weights
+        if steps < 1:
+            raise ValueError(f"steps must be at least 1, got {steps}: the very first step forgets where it starts.")
+        columns = np.zeros(weights.shape[1], COLUMN)
+        columns["place"] = np.arange(len(columns))
+        columns["lam"], columns["steps"], columns["shrink"] = lam, steps, 1.0
+        columns["best_dual"] = -np.inf
+        none = np.zeros((0, 0), weights.dtype)
+        scales = (columns["lam"] * steps).astype(weights.dtype)
+        return cls(columns, weights * scales, none, none, none, none, none, Rule.PEGASOS, Average.LAST)
 
     @property
     def alpha_in_sums(self) -> bool:
@@ -83,9 +128,11 @@ class State:
         columns = self.columns
         if self.rule == Rule.SDCA:
             return 1.0 / (columns["lam"] * columns["n_rows"])
-        return np.where(
-            columns["steps"] > 0, columns["shrink"] / (columns["lam"] * np.maximum(columns["steps"], 1)), 0.0
-        )
+        if self.rule == Rule.OGD:
+            return columns["shrink"].copy()
+        steps = columns["steps"]
+        ahead = np.maximum(steps, 1) + columns["ahead"]
+        return np.where(steps > 0, columns["shrink"] / (columns["lam"] * ahead), 0.0)
 
     def model(self) -> np.ndarray:
         """Coefficients of the reported model, shape (n_state, P): the last iterate or the average asked for."""
@@ -94,18 +141,20 @@ class State:
         if self.average == Average.LAST:
             return self.sums * self.scales.astype(dtype)
         # The present iterate is not yet in the average: `uniform` leaves it out, the others end with it.
+        since = columns["window"] if self.average == Average.WINDOW else columns["since"]
+        begun = steps > since
         if self.average == Average.UNIFORM:
-            total, count = columns["average"], steps
+            total, count = columns["average"], steps - since
         elif self.average == Average.WEIGHTED:
-            total, count = columns["average"] + steps * self.scales, steps * (steps + 1) / 2
+            total, count = columns["average"] + steps * self.scales, (steps * (steps + 1) - since * (since + 1)) / 2
         else:
-            inside = steps > columns["window"]
-            total, count = columns["average"] + inside * self.scales, steps - columns["window"]
+            total, count = columns["average"] + self.scales, steps - since
         count = np.maximum(count, 1)
-        mean = self.sums * (total / count).astype(dtype) - self.weighted * (1.0 / count).astype(dtype)
+        mean = self.sums * np.where(begun, total / count, self.scales).astype(dtype)
+        mean -= self.weighted * (1.0 / count).astype(dtype)
         if self.average == Average.WINDOW:
             young = 2 * (steps - columns["window"]) < columns["turn"] - columns["window"]
-            young &= columns["window"] > 0
+            young &= columns["window"] > columns["since"]
             mean[:, young] = self.previous[:, young]
         return mean
 
@@ -153,18 +202,26 @@ class State:
         columns["window"][due] = columns["turn"][due]
         columns["turn"][due] = next_turn(columns[due], self.rule)
 
-    def rescale(self, folds: np.ndarray) -> None:
-        """Apply the folds of a block: S is multiplied, and U loses a multiple of the old S."""
-        if (folds[:, 0] == 1.0).all():
+    def rescale(self, factors: np.ndarray, moved: np.ndarray | None = None) -> None:
+        """Multiply S by `factors`; U loses `moved` times the old S."""
+        if (factors == 1.0).all() and (moved is None or not moved.any()):
             return
-        if self.weighted.size:
-            self.weighted -= self.sums * folds[:, 1].astype(self.sums.dtype)
-        factors = folds[:, 0].astype(self.sums.dtype)
+        if moved is not None and self.weighted.size:
+            self.weighted -= self.sums * moved.astype(self.sums.dtype)
+        factors = factors.astype(self.sums.dtype)
         self.sums *= factors
         if self.products.size:
             self.products *= factors
         if not self.alpha_in_sums:
             self.alpha *= factors[: self.alpha.shape[1]]
+
+    def widen(self) -> None:
+        """Go on in float64: in a long run single pulls would be lost in the rounding of float32 sums."""
+        in_sums = self.alpha_in_sums
+        for name in ("sums", "weighted", "previous", "alpha", "products"):
+            setattr(self, name, getattr(self, name).astype(np.float64))  # keeps the memory order
+        if in_sums:
+            self.alpha = self.sums[: self.alpha.shape[0]]
 
 
 def next_turn(columns: np.ndarray, rule: Rule) -> np.ndarray:

@@ -2,20 +2,22 @@
 
 A column's model is ``w = scale * S`` with S the running sum of pulls, and::
 
-    scale = shrink / (lam * steps)      pegasos; shrink is the product of all projection factors so far
-    scale = 1 / (lam * n_rows)          sdca
+    scale = shrink / (lam * (steps + ahead))   pegasos; shrink is the product of all projection factors so far
+    scale = 1 / (lam * n_rows)                 sdca
+    scale = shrink                             online gradient descent, whose pulls are worth rate / sqrt(step)
 
-so there is nothing to rescale when lam or the step count change. A loop over rows calls, for each batch of a column,
+so there is nothing to rescale when lam or the step count change. `ahead` is 0 but for losses whose pulls are unbounded.
+A loop over rows calls, for each batch of a group of columns (a group is one column, or the classes of Crammer–Singer),
 
     scale = open_step(column)               the present iterate enters the average
-    v = pull_of(column, ...)                for each row of the batch, all against the model at the batch's start
+    pulls_of(columns, ...)                  for each row of the batch, all against the model at the batch's start
     account(column, v, ...)                 for each row that pulls: the norm and the dual mass follow
-    close_step(column)                      the step is counted, the model projected
+    close_step(columns, ...)                the step is counted, the model projected
 
 and adds ``v * x`` to S and ``v * column.average * x`` to U. The weighted sum of all iterates is then
 ``average * S - U`` (see `state.State.model`), so that averaging costs one more sum and no pass over the state.
 
-`column` is a record of `state.COLUMN`.
+`column` is a record of `state.COLUMN`; a group is the columns ``lead .. lead + size - 1``.
 """
 
 from enum import IntEnum
@@ -23,7 +25,8 @@ from math import sqrt
 
 from numba.extending import register_jitable
 
-from pegasos.losses import coordinate, pull
+from pegasos.groups import group_coordinates, group_pulls
+from pegasos.losses import Loss, coordinate, pull, side
 
 # Below this product of shrink factors the state is rescaled: an average adds early, large scales to late, small ones
 # and would lose as many digits as the factor has zeros.
@@ -35,6 +38,7 @@ class Rule(IntEnum):
 
     PEGASOS = 0
     SDCA = 1
+    OGD = 2
 
 
 class Average(IntEnum):
@@ -51,9 +55,11 @@ def scale_of(column, rule):
     """The factor between the running sum and the model."""
     if rule == Rule.SDCA:
         return 1.0 / (column.lam * column.n_rows)
+    if rule == Rule.OGD:
+        return column.shrink
     if column.steps == 0:
         return 0.0
-    return column.shrink / (column.lam * column.steps)
+    return column.shrink / (column.lam * (column.steps + column.ahead))
 
 
 @register_jitable
@@ -61,7 +67,7 @@ def weight_of(column, average):
     """Weight that the present iterate has in the average."""
     if average == Average.UNIFORM:
         return 1.0
-    if average == Average.WEIGHTED:
+    if average == Average.WEIGHTED and column.steps > column.since:
         return float(column.steps)
     if average == Average.WINDOW and column.steps > column.window:
         return 1.0
@@ -80,32 +86,69 @@ def open_step(column, rule, average):
 def pull_of(column, rule, loss, y, s, f, coefficient, self_product):
     """What the row adds to S, in multiples of itself; `f` is its score, `coefficient` what it added so far (sdca)."""
     if rule == Rule.SDCA:
-        beta = y * coefficient
+        sign = side(loss, y)
+        beta = sign * coefficient
         q = self_product / (column.lam * column.n_rows)
-        return y * (coordinate(loss, beta, y, f, q, s) - beta)
-    strength = pull(loss, y, f)
+        return sign * (coordinate(loss, beta, y, f, q, s, column.epsilon) - beta)
+    strength = pull(loss, y, f, column.epsilon)
     if strength == 0.0:  # most rows: spare them the division
         return 0.0
-    return s * strength * column.share / column.shrink
+    return s * strength * _worth(column, rule)
 
 
 @register_jitable
-def account(column, v, y, product, self_product):
-    """Follow ||S||² and Σ y·v exactly; `product` is <S, x> with all earlier pulls in S."""
+def pulls_of(column, rule, loss, y, s, f, coefficients, self_product, pulls):
+    """The same for a row in all columns of a group: arrays of one number a column, `column` the first of them."""
+    if loss != Loss.CRAMMER_SINGER:
+        pulls[0] = pull_of(column, rule, loss, y, s, f[0], coefficients[0], self_product)
+    elif rule == Rule.SDCA:
+        q = self_product / (column.lam * column.n_rows)
+        group_coordinates(f, int(y), q, s, coefficients, pulls)
+        for r in range(f.size):
+            pulls[r] -= coefficients[r]
+    elif group_pulls(f, int(y), pulls):
+        for r in range(f.size):
+            pulls[r] *= s * _worth(column, rule)
+
+
+@register_jitable
+def _worth(column, rule):
+    """What a pull counts in S: its share of the batch, with the projection factors to come taken out."""
+    if rule == Rule.OGD:
+        return column.share * column.rate / (sqrt(column.steps + 1.0) * column.shrink)
+    return column.share / column.shrink
+
+
+@register_jitable
+def mark_of(loss, y, place):
+    """What a pull counts in the dual objective: y, or whether the group's column `place` is the row's own class."""
+    if loss == Loss.CRAMMER_SINGER:
+        return 1.0 if int(y) == place else 0.0
+    return float(y)
+
+
+@register_jitable
+def account(column, v, mark, product, self_product):
+    """Follow ||S||² and Σ mark·v exactly; `product` is <S, x> with all earlier pulls in S."""
     column.square += v * (2.0 * product + v * self_product)
-    column.mass += v * y
+    column.mass += v * mark
 
 
 @register_jitable
-def close_step(column, project):
-    """Count the step and project; True when the caller has to fold `shrink` into the state."""
-    column.steps += 1
+def close_step(columns, lead, size, rule, project):
+    """Count the step of a group and project it; True when the caller has to fold `shrink` into the state."""
+    square = 0.0
+    for p in range(lead, lead + size):
+        columns[p].steps += 1
+        square += columns[p].square
     if not project:
         return False
-    norm = column.shrink / (column.lam * column.steps) * sqrt(max(column.square, 0.0))
-    if norm > column.radius:
-        column.shrink *= column.radius / norm
-    return column.shrink < FOLD_BELOW
+    first = columns[lead]
+    norm = scale_of(first, rule) * sqrt(max(square, 0.0))
+    if norm > first.radius:
+        for p in range(lead, lead + size):
+            columns[p].shrink *= first.radius / norm
+    return first.shrink < FOLD_BELOW
 
 
 @register_jitable

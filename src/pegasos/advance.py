@@ -1,0 +1,151 @@
+"""Taking steps: the ways in which a stretch of draws, or a large batch, moves a state on.
+
+Each way runs the same scalar steps (`pegasos.step`); they differ in how scores are obtained and pulls applied.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from pegasos.backends import cpu
+from pegasos.backends.threads import in_parallel
+from pegasos.losses import Loss
+from pegasos.problems import Problems
+from pegasos.rows import Block, Rows, Way
+from pegasos.schedule import Schedule
+from pegasos.state import State
+from pegasos.step import Average, Rule
+
+KERNEL_BLOCK = 128
+DIRECT_PULL_RATE = 0.1
+OPERATIONS_PER_CALL = 3e8  # of compiled loops between two looks at the clock ...
+OPERATIONS_IF_TIMED = 5e7  # ... and where there is a time limit
+
+
+class Advance:
+    """Moves states of one solve on; `weights` are the normalised ones."""
+
+    def __init__(
+        self, rows: Rows, problems: Problems, weights: np.ndarray, schedule: Schedule, rule: Rule, loss: Loss,
+        average: Average,
+    ):  # fmt: skip
+        self.rows, self.problems, self.weights, self.schedule = rows, problems, weights, schedule
+        self.rule, self.loss, self.average, self.size = rule, loss, average, problems.group
+        self.project = schedule.project or rule == Rule.OGD
+        used = np.count_nonzero(problems.row_sets.any(axis=1))
+        self.columns_per_row = problems.n_rows.sum() / max(1, used)
+        self.way = rows.way(self.columns_per_row)
+        self.squares = rows.squares if self.way != Way.BLOCKS else None
+        self.pull_rate = 1.0  # of the rows and columns of the latest steps
+
+    def length(self, n_columns: int) -> int:
+        """Draws of the next stretch, a multiple of the batch size."""
+        schedule = self.schedule
+        batch = schedule.batch or 1
+        if schedule.block is not None:
+            length = schedule.block
+        elif self.way in (Way.DIRECT, Way.SPARSE) or (self.way == Way.EITHER and self._few_pull()):
+            # Long enough for threads to be worth starting, short enough to look at the clock between two calls.
+            columns = n_columns if self.way == Way.SPARSE else min(n_columns, self.columns_per_row)
+            operations = OPERATIONS_PER_CALL if schedule.max_time is None else OPERATIONS_IF_TIMED
+            length = int(np.clip(operations / (self.rows.width * columns), 64, 65536))
+        elif self.rows.dual:
+            length = min(KERNEL_BLOCK, self.rows.at_once)
+        else:  # the Gram matrix costs B per row where scores and update cost 2P
+            length = int(np.clip(32 * round(2 * n_columns / 32), 32, 128))
+        return max(1, length // batch) * batch
+
+    def over(self, state: State, index: np.ndarray) -> None:
+        """Take all steps of the draws `index`."""
+        if self.way == Way.SPARSE:
+            self._sparse(state, index)
+        elif self.way == Way.DIRECT or (self.way == Way.EITHER and self._few_pull()):
+            self._direct(state, index)
+        else:  # a matrix product spreads many pulls faster
+            self._block(state, index)
+
+    def _few_pull(self) -> bool:
+        return self.pull_rate <= DIRECT_PULL_RATE
+
+    def _block(self, state: State, index: np.ndarray) -> None:
+        rows, n_columns = self.rows, len(state.columns)
+        block = rows.block(index)
+        pulls = np.zeros((n_columns, len(index)), rows.dtype)
+        weighted = np.zeros_like(pulls) if state.weighted.size else pulls[:0, :0]
+        folds = np.empty((n_columns, 2))
+        cpu.block_steps(
+            0, n_columns, self.size, state.columns, rows.scores_now(block, state), *rows.gram(block), index,
+            self.problems.labelings, self.weights, state.alpha, state.violations, pulls, weighted, folds,
+            self.schedule.batch, *self._rules(),
+        )  # fmt: skip
+        if self.project:
+            state.rescale(folds[:, 0], folds[:, 1])
+        self._add(state, block, pulls)
+        rows.follow(block, pulls, state)
+        self.pull_rate = np.count_nonzero(pulls) / pulls.size
+        if state.weighted.size:
+            rows.add(block, weighted, state.weighted)
+
+    def _direct(self, state: State, index: np.ndarray) -> None:
+        rows, size, pulled = self.rows, self.size, []
+
+        def steps(first, last):
+            count = cpu.direct_steps(
+                first * size, last * size, size, state.columns, state.sums, state.weighted, state.products, index,
+                rows.direct_values, self.squares, rows.bias, self.problems.labelings, self.weights, state.alpha,
+                state.violations, self.schedule.batch, *self._rules(),
+            )  # fmt: skip
+            pulled.append(count)
+
+        n_columns = len(state.columns)
+        in_parallel(steps, n_columns // size, len(index) * n_columns * rows.width)
+        self.pull_rate = sum(pulled) / (len(index) * n_columns)
+
+    def _sparse(self, state: State, index: np.ndarray) -> None:
+        rows, X = self.rows, self.rows.X
+        cpu.row_steps(
+            self.size, state.columns, state.sums, state.weighted, index, X.indptr, X.indices, X.data, self.squares,
+            rows.bias, self.problems.labelings, self.weights, state.alpha, self.schedule.batch, *self._rules(),
+        )  # fmt: skip
+
+    def batch(self, state: State, index: np.ndarray | None, scores: list[np.ndarray] | None) -> list[np.ndarray]:
+        """One step on the rows `index` (None: all); `scores` are theirs if known. Returns the scores after the step.
+
+        The products fill the machine by themselves.
+        """
+        rows, columns, labelings = self.rows, state.columns, self.problems.labelings
+        rule, loss, average, project = self._rules()
+        blocks = partial(rows.blocks, index)  # made anew each time: all blocks of CSR rows together are a copy of X
+        scales = np.zeros(len(columns))
+        cpu.open_columns(columns, scales, rule, average)
+        before = scores or [rows.scores(block, state.sums) for block in blocks()]
+        pulls = []
+        for block, known in zip(blocks(), before, strict=True):
+            part = np.empty_like(known)
+            cpu.batch_pulls(
+                self.size, columns, scales, known, block.rows, labelings, self.weights, part, rule, loss
+            )  # fmt: skip
+            pulls.append(part)
+        weights = columns["average"].astype(rows.dtype)[:, None]
+        for block, part in zip(blocks(), pulls, strict=True):
+            self._add(state, block, part)
+            if state.weighted.size:
+                rows.add(block, part * weights, state.weighted)
+            if state.violations.size:
+                cpu.count_violations(state.violations, block.rows, part)
+        after = [rows.scores(block, state.sums) for block in blocks()]
+        for block, part, old, new in zip(blocks(), pulls, before, after, strict=True):
+            cpu.batch_account(self.size, columns, part, block.rows, labelings, old, new, loss)
+        alpha = state.alpha[:0] if state.alpha_in_sums else state.alpha
+        folded = cpu.close_columns(self.size, columns, rule, project, state.sums, state.weighted, alpha)
+        return [] if folded else after
+
+    def _add(self, state: State, block: Block, pulls: np.ndarray) -> None:
+        self.rows.add(block, pulls, state.sums)
+        if state.alpha.size and not state.alpha_in_sums:
+            cpu.scatter_rows(state.alpha, block.rows, pulls)
+
+    def _rules(self) -> tuple[int, int, int, bool]:
+        return int(self.rule), int(self.loss), int(self.average), self.project

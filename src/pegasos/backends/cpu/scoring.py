@@ -1,0 +1,80 @@
+"""Sums over all rows that a certificate needs: losses of a model, dual terms of a dual point. All in float64."""
+
+import numpy as np
+from numba import njit
+
+from pegasos.backends.cpu.steps import DIRECT_CHUNK, dense_product
+from pegasos.groups import group_feasible, group_value
+from pegasos.losses import Loss, dual_term, feasible, side, value
+
+
+@njit(cache=True, nogil=True)
+def group_loss(loss, y, f, epsilon):
+    """Loss of one row in a group of columns."""
+    if loss == Loss.CRAMMER_SINGER:
+        return group_value(f, int(y))
+    return value(loss, y, f[0], epsilon)
+
+
+@njit(cache=True, nogil=True)
+def add_losses(totals, size, columns, scores, index, labelings, weights, loss):
+    """totals[p] += Σ s·loss over the rows `index`; `scores` (P, B) are those of the model itself.
+
+    The loss of a group counts in its first column.
+    """
+    f = np.zeros(size)
+    for lead in range(0, columns.size, size):
+        leader = columns[lead]
+        for b in range(index.size):
+            s = weights[index[b], leader.row_set]
+            if s != 0.0:
+                for r in range(size):
+                    f[r] = scores[lead + r, b]
+                totals[lead] += s * group_loss(loss, labelings[index[b], leader.labeling], f, leader.epsilon)
+
+
+@njit(cache=True, nogil=True)
+def direct_losses(first, last, size, totals, columns, model, X, bias, labelings, weights, loss):
+    """The same over all dense rows, each score by its own inner product: only columns that a row belongs to cost."""
+    f = np.zeros(size)
+    for begin in range(0, X.shape[0], DIRECT_CHUNK):
+        for lead in range(first, last, size):
+            leader = columns[lead]
+            for i in range(begin, min(begin + DIRECT_CHUNK, X.shape[0])):
+                s = weights[i, leader.row_set]
+                if s == 0:
+                    continue
+                for r in range(size):
+                    f[r] = dense_product(X, i, model, lead + r)
+                    if bias > 0.0:
+                        f[r] += bias * model[X.shape[1], lead + r]
+                totals[lead] += s * group_loss(loss, labelings[i, leader.labeling], f, leader.epsilon)
+
+
+@njit(cache=True, nogil=True)
+def dual_terms(size, columns, factors, alpha, labelings, weights, loss, totals, point):
+    """totals[p] += Σ dual term of the dual point `factors * alpha`, moved into its domain.
+
+    `point` (n, P) receives the coefficients of that point, unless it is (0, 0). A group counts in its first column.
+    """
+    beta = np.zeros(size)
+    for i in range(alpha.shape[0]):
+        for lead in range(0, columns.size, size):
+            leader = columns[lead]
+            s = weights[i, leader.row_set]
+            if s == 0.0:
+                continue
+            y = labelings[i, leader.labeling]
+            for r in range(size):
+                beta[r] = alpha[i, lead + r] * factors[lead + r]
+            if loss == Loss.CRAMMER_SINGER:
+                group_feasible(beta, int(y), s)
+                totals[lead] += beta[int(y)]
+            else:
+                sign = side(loss, y)
+                moved = feasible(loss, sign * beta[0], s)
+                totals[lead] += dual_term(loss, moved, y, s, leader.epsilon)
+                beta[0] = sign * moved
+            for r in range(size):
+                if point.size:
+                    point[i, lead + r] = beta[r]

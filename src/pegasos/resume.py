@@ -1,0 +1,108 @@
+"""Going on from an earlier state: steps are never counted anew, and what the earlier state proves is kept if it holds.
+
+The model is carried over as it is. A changed lam rescales S, since w = S / (lam t); sdca keeps its dual variables. An
+average goes on only over iterates of the same lam.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pegasos.sampling import Stream
+from pegasos.schedule import Schedule
+from pegasos.state import Position, State, next_turn
+from pegasos.step import Average, Rule
+
+CARRIED = ("steps", "shrink", "average", "since", "window", "square", "mass", "whole", "best_dual")
+
+
+def check_continues(fresh: State, before: State) -> None:
+    """Raise ValueError where `before` cannot be gone on from."""
+    if before.rule != fresh.rule:
+        raise ValueError(f"The state to go on from is one of {before.rule.name}, not of {fresh.rule.name}.")
+    if before.sums.shape != fresh.sums.shape:
+        raise ValueError(
+            f"The state to go on from has the shape {before.sums.shape} (features or rows, columns), and the problem "
+            f"{fresh.sums.shape}."
+        )
+    if fresh.rule == Rule.SDCA and before.alpha.shape != fresh.alpha.shape:
+        raise ValueError("The state to go on from holds no dual variables of these rows, which sdca needs.")
+
+
+def resume(fresh: State, before: State, schedule: Schedule) -> None:
+    """Let the new state `fresh` go on where `before` stands; its limits count from there."""
+    check_continues(fresh, before)
+    columns, old = fresh.columns, before.columns
+    old_scales = before.scales
+    for name in CARRIED:
+        columns[name] = old[name]
+    columns["limit"] = np.minimum(columns["limit"] + old["steps"].astype(np.float64), 2.0**62).astype(np.int64)
+    fresh.sums[...] = before.sums
+    for name in ("violations", "products"):
+        if getattr(before, name).shape == getattr(fresh, name).shape:
+            getattr(fresh, name)[...] = getattr(before, name)
+    _carry_alpha(fresh, before)
+    _carry_average(fresh, before)
+    _carry_proof(fresh, before, schedule)
+    factors = np.ones(len(columns))
+    if fresh.rule == Rule.PEGASOS:
+        new_scales = fresh.scales
+        moved = new_scales > 0
+        factors[moved] = old_scales[moved] / new_scales[moved]
+    fresh.rescale(factors)
+    columns["square"] *= factors**2
+    columns["mass"] *= factors
+    columns["turn"] = next_turn(columns, fresh.rule)
+
+
+def _carry_alpha(fresh: State, before: State) -> None:
+    if fresh.alpha_in_sums or not fresh.alpha.size:
+        return
+    if before.alpha.shape == fresh.alpha.shape:
+        fresh.alpha[...] = before.alpha
+    else:  # what other rows added stays in S and is in no dual point
+        fresh.columns["whole"] = False
+
+
+def _carry_average(fresh: State, before: State) -> None:
+    columns = fresh.columns
+    fresh_start = (columns["lam"] != before.columns["lam"]) | (fresh.average != before.average)
+    if before.weighted.shape == fresh.weighted.shape and fresh.weighted.size:
+        fresh.weighted[...] = before.weighted
+    elif fresh.average != Average.LAST:
+        fresh_start[:] = True
+    if before.previous.shape == fresh.previous.shape and fresh.previous.size:
+        fresh.previous[...] = before.previous
+    if fresh.weighted.size:
+        fresh.weighted[:, fresh_start] = 0.0
+    columns["average"][fresh_start] = 0.0
+    for name in ("since", "window"):
+        columns[name][fresh_start] = columns["steps"][fresh_start]
+
+
+def _carry_proof(fresh: State, before: State, schedule: Schedule) -> None:
+    """What `before` says about the dual holds for the same lam, and whole passes go on if the stream does."""
+    columns, old = fresh.columns, before.columns
+    same = (columns["lam"] == old["lam"]) & (columns["n_rows"] == old["n_rows"]) & columns["whole"]
+    columns["best_dual"] = np.where(same, old["best_dual"], -np.inf)
+    same &= columns["share"] == old["share"]
+    draws = old["steps"] / np.where(same, old["share"], 1.0)
+    at_end = np.rint(draws) % np.maximum(old["n_rows"], 1) == 0
+    columns["whole"] = same & (at_end | (position_of(before, schedule) is not None))
+
+
+def position_of(before: State | None, schedule: Schedule) -> Position | None:
+    """Where the earlier state's stream goes on, if this schedule draws in the same way."""
+    if before is None or before.position is None or before.position.sampling != schedule.sampling:
+        return None
+    return before.position
+
+
+def stream_from(used: np.ndarray, schedule: Schedule, before: State | None) -> Stream:
+    """The stream of draws: a new one, or the one that `before` met a part of."""
+    position = position_of(before, schedule)
+    if position is None:
+        return Stream(used, schedule.sampling, schedule.seed)
+    stream = Stream(used, schedule.sampling, position.seed)
+    stream.skip(position.draws)
+    return stream
