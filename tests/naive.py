@@ -1,35 +1,124 @@
 """The textbook loops, one problem at a time and without tricks: the judge of every fast path.
 
-A problem is a kernel matrix `K` over the rows of one column, targets `y` (±1), weights `s` of mean 1, `lam`, and the
+A problem is a kernel matrix `K` over the rows of one column, targets `y` (±1, or numbers), weights `s` of mean 1, `lam`, and the
 draws `order` as indices into these rows. A model is its coefficient vector `a`: w = Σ a_i φ(x_i). Every iterate is
 kept, so averages are plain means.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.optimize import brentq
 
 
-def pegasos(K, y, s, lam, order, steps, k=1, project=False):
+@dataclass(frozen=True)
+class Loss:
+    """A loss written out with NumPy: `pull` is minus its derivative in f, `box` the domain of its dual variable."""
+
+    value: Callable
+    pull: Callable
+    dual_term: Callable
+    slope: Callable  # derivative of the dual term
+    box: Callable
+    threshold: Callable  # distance of a score from where the pull jumps
+    signed: bool = True  # coefficient = y * beta, else beta
+
+
+EPSILON = 0.3
+
+
+def _entropy(p):
+    p = np.clip(p, 1e-300, 1.0)
+    q = np.clip(1 - p, 1e-300, 1.0)
+    return -p * np.log(p) - q * np.log(q)
+
+
+def _far(y, f):
+    return np.inf
+
+
+LOSSES = {
+    "hinge": Loss(
+        value=lambda y, f: np.maximum(0, 1 - y * f),
+        pull=lambda y, f: y if y * f < 1 else 0.0,
+        dual_term=lambda b, y, s: b,
+        slope=lambda b, y, s: 1.0,
+        box=lambda s: (0.0 * s, s),
+        threshold=lambda y, f: abs(y * f - 1),
+    ),
+    "squared_hinge": Loss(
+        value=lambda y, f: np.maximum(0, 1 - y * f) ** 2,
+        pull=lambda y, f: 2 * y * max(0, 1 - y * f),
+        dual_term=lambda b, y, s: b - b**2 / (4 * s),
+        slope=lambda b, y, s: 1 - b / (2 * s),
+        box=lambda s: (0.0 * s, np.inf + 0.0 * s),
+        threshold=_far,
+    ),
+    "log_loss": Loss(
+        value=lambda y, f: np.logaddexp(0, -y * f),
+        pull=lambda y, f: y / (1 + np.exp(y * f)) if y * f < 60 else 0.0,  # 1e-26 is no pull
+        dual_term=lambda b, y, s: s * _entropy(b / s),
+        slope=lambda b, y, s: np.log((s - b) / b),
+        box=lambda s: (0.0 * s, s),
+        threshold=_far,
+    ),
+    "epsilon_insensitive": Loss(
+        value=lambda y, f: np.maximum(0, np.abs(y - f) - EPSILON),
+        pull=lambda y, f: np.sign(y - f) if abs(y - f) > EPSILON else 0.0,
+        dual_term=lambda b, y, s: y * b - EPSILON * np.abs(b),
+        slope=lambda b, y, s: y - EPSILON * np.sign(b),
+        box=lambda s: (-s, s),
+        threshold=lambda y, f: abs(abs(y - f) - EPSILON),
+        signed=False,
+    ),
+}
+
+
+def zero_objective(y, s, loss):
+    """Objective of w = 0."""
+    return np.mean(s * LOSSES[loss].value(y, np.zeros(len(y))))
+
+
+def pegasos(K, y, s, lam, order, steps, k=1, project=False, loss="hinge", start=None, t_start=0):
     """Return all iterates w⁽⁰⁾..w⁽ᵀ⁾, the pull counts, and how close any margin came to its threshold."""
-    n = len(y)
-    a = np.zeros(n)
+    n, loss = len(y), LOSSES[loss]
+    a = np.zeros(n) if start is None else start
+    ahead = 2 * max(np.diag(K) * np.maximum(1, s / 2)) / lam if loss is LOSSES["squared_hinge"] else 0
+    radius = np.sqrt(np.mean(s * loss.value(y, np.zeros(n))) / lam)
     iterates, counts, closest = [a], np.zeros(n, int), np.inf
-    for t in range(1, steps + 1):
-        batch = np.arange(n) if k == "all" else order[(t - 1) * k : t * k]
-        margins = np.array([y[i] * (K[i] @ a) for i in batch])
-        closest = min(closest, np.abs(margins - 1).min())
-        eta = 1 / (lam * t)
-        new = (1 - 1 / t) * a
-        for i, margin in zip(batch, margins, strict=True):
-            if margin < 1:
-                new[i] += eta / len(batch) * s[i] * y[i]
+    for t in range(t_start + 1, t_start + steps + 1):
+        first = (t - t_start - 1) * k if k != "all" else 0
+        batch = np.arange(n) if k == "all" else order[first : first + k]
+        scores = [K[i] @ a for i in batch]
+        eta = 1 / (lam * (t + ahead))
+        new = (1 - lam * eta) * a
+        for i, f in zip(batch, scores, strict=True):
+            closest = min(closest, loss.threshold(y[i], f))
+            if pull := loss.pull(y[i], f):
+                new[i] += eta / len(batch) * s[i] * pull
                 counts[i] += 1
         if project:
             norm = np.sqrt(max(new @ K @ new, 0))
-            if norm > 1 / np.sqrt(lam):
-                new = new / (np.sqrt(lam) * norm)
+            if norm > radius:
+                new = new * radius / norm
         a = new
         iterates.append(a)
     return iterates, counts, closest
+
+
+def online_gradient_descent(K, y, order, steps, rate, radius):
+    """w ← Π(w + rate/√t · pull), Π the projection on the ball of `radius`; hinge, one row a step."""
+    a = np.zeros(len(y))
+    iterates = [a]
+    for t in range(1, steps + 1):
+        i = order[t - 1]
+        new = a.copy()
+        new[i] += rate / np.sqrt(t) * LOSSES["hinge"].pull(y[i], K[i] @ a)
+        norm = np.sqrt(new @ K @ new)
+        a = new * min(1.0, radius / norm) if norm > 0 else new
+        iterates.append(a)
+    return iterates
 
 
 def violation_counts(K, y, lam, order, steps):
@@ -54,22 +143,42 @@ def support_pairs(K, y, lam, order, steps):
     return pairs
 
 
-def sdca(K, y, s, lam, order, steps):
+def sdca(K, y, s, lam, order, steps, loss="hinge"):
     """Return all iterates (coefficients of w) and the last dual variables."""
-    n = len(y)
+    n, loss = len(y), LOSSES[loss]
+    sign = y if loss.signed else np.ones(n)
     beta = np.zeros(n)
     iterates = [np.zeros(n)]
     for t in range(steps):
         i = order[t]
-        a = y * beta / (lam * n)
-        score = K[i] @ a
-        q = K[i, i] / (lam * n)
-        if q <= 0:
-            beta[i] = s[i] if y[i] * score < 1 else 0.0
-        else:
-            beta[i] = min(max(beta[i] + (1 - y[i] * score) / q, 0.0), s[i])
-        iterates.append(y * beta / (lam * n))
+        score = K[i] @ (sign * beta) / (lam * n)
+        beta[i] = _maximise_dual(loss, beta[i], y[i], s[i], sign[i] * score, K[i, i] / (lam * n))
+        iterates.append(sign * beta / (lam * n))
     return iterates, beta
+
+
+def _maximise_dual(loss, old, y, s, f, q):
+    """argmax over b of dual_term(b) - (b - old)·f - q/2 (b - old)², by looking for the root of its derivative."""
+    low, high = loss.box(s)
+    high = min(high, 1e3 * s)
+    rising = lambda b: loss.slope(b, y, s) - f - q * (b - old)
+    if loss is LOSSES["log_loss"]:
+        edge = 1e-200 * s
+        tight = s * (1 - 1e-15)
+        if rising(tight) > 0:
+            return tight
+        return edge if rising(edge) < 0 else brentq(rising, edge, tight, xtol=1e-300, rtol=1e-15)
+    if not loss.signed:  # the derivative jumps at 0
+        if y - EPSILON - f + q * old <= 0 <= y + EPSILON - f + q * old:
+            return 0.0
+        low, high = (0.0, high) if y - f + q * old > 0 else (low, 0.0)
+        side = np.sign(high + low)
+        rising = lambda b: y - EPSILON * side - f - q * (b - old)
+    if rising(high) >= 0:
+        return high
+    if rising(low) <= 0:
+        return low
+    return brentq(rising, low, high, xtol=1e-300, rtol=1e-15)
 
 
 def average_of(iterates, average, rule="pegasos", n=None):
@@ -89,28 +198,31 @@ def average_of(iterates, average, rule="pegasos", n=None):
     return np.mean(iterates[steps // 2 + 1 :], axis=0)
 
 
-def primal(K, y, s, lam, a):
-    """lam/2 ||w||² + Σ s·hinge / n."""
-    return lam / 2 * (a @ K @ a) + np.mean(s * np.maximum(0, 1 - y * (K @ a)))
+def primal(K, y, s, lam, a, loss="hinge"):
+    """lam/2 ||w||² + Σ s·loss / n."""
+    return lam / 2 * (a @ K @ a) + np.mean(s * LOSSES[loss].value(y, K @ a))
 
 
-def dual(K, y, s, lam, beta):
-    """Mean of beta minus lam/2 ||w(beta)||²; beta has to lie in its box."""
-    assert (beta >= -1e-9).all()
-    assert (beta <= s + 1e-9).all()
-    a = y * beta / (lam * len(y))
-    return beta.mean() - lam / 2 * (a @ K @ a)
+def dual(K, y, s, lam, beta, loss="hinge"):
+    """Mean of the dual terms minus lam/2 ||w(beta)||²; beta has to lie in its box."""
+    loss = LOSSES[loss]
+    low, high = loss.box(s)
+    assert (beta >= low - 1e-9).all()
+    assert (beta <= high + 1e-9).all()
+    a = (y if loss.signed else 1.0) * beta / (lam * len(y))
+    return loss.dual_term(beta, y, s).mean() - lam / 2 * (a @ K @ a)
 
 
-def best_dual(K, y, s, lam, iterates, k, sampling):
+def best_dual(K, y, s, lam, iterates, k, sampling, loss="hinge"):
     """The dual bound under pegasos: the best at a whole pass; without one (or k > 1 off one), the clipped point."""
     n = len(y)
+    sign = y if LOSSES[loss].signed else 1.0
     per_step = n if k == "all" else k
     found = [0.0]
     for t in range(1, len(iterates)):
         if (sampling != "replacement" or k == "all") and t * per_step % n == 0:
-            found.append(dual(K, y, s, lam, lam * n * y * iterates[t]))
+            found.append(dual(K, y, s, lam, lam * n * sign * iterates[t], loss))
     at_end = (sampling != "replacement" or k == "all") and (len(iterates) - 1) * per_step % n == 0
     if len(found) == 1 or (k != 1 and not at_end):
-        found.append(dual(K, y, s, lam, np.clip(lam * n * y * iterates[-1], 0, s)))
+        found.append(dual(K, y, s, lam, np.clip(lam * n * sign * iterates[-1], *LOSSES[loss].box(s)), loss))
     return max(found)

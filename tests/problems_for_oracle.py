@@ -6,8 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 import naive
+import naive_crammer_singer
 from pegasos.kernels import Kernel
-from pegasos.problems import one_vs_one, one_vs_rest
+from pegasos.losses import Loss
+from pegasos.problems import crammer_singer, one_vs_one, one_vs_rest, regression
 from pegasos.rows import DenseRows, KernelRows, SparseRows
 from pegasos.sampling import Stream
 
@@ -31,6 +33,13 @@ KINDS = {
 }
 BIAS = 0.7
 LAMS = (0.3, 0.004)
+LOSSES = {
+    "hinge": Loss.HINGE,
+    "squared_hinge": Loss.SQUARED_HINGE,
+    "log_loss": Loss.LOG_LOSS,
+    "epsilon_insensitive": Loss.EPSILON_INSENSITIVE,
+    "crammer_singer": Loss.CRAMMER_SINGER,
+}
 
 
 @cache
@@ -62,10 +71,22 @@ def rows_of(kind, bias=0.0, dtype=np.float64):
 
 
 @cache
+def targets():
+    """Two targets of ordinary size, one of them away from zero."""
+    X = data()[0]
+    noise = np.random.default_rng(5).normal(size=(N, 2))
+    return X[:, :2] * [1.0, -2.0] + 0.5 * noise + [0.0, 1.5]
+
+
+@cache
 def problems_of(scheme, weighted):
-    """Classes or pairs, twice over folds and twice over lams."""
+    """Classes, pairs or targets, twice over folds and twice over lams."""
     _, codes, weights = data()
-    base = {"ovr": one_vs_rest, "ovo": one_vs_one}[scheme](codes, 3, weights if weighted else None)
+    weights = weights if weighted else None
+    if scheme == "regression":
+        base = regression(targets(), naive.EPSILON, weights)
+    else:
+        base = {"ovr": one_vs_rest, "ovo": one_vs_one, "crammer_singer": crammer_singer}[scheme](codes, 3, weights)
     folds = [(np.arange(0, 30), None), (np.arange(5, 40), None)]
     return base.over_folds(folds).over_grid(LAMS)
 
@@ -96,17 +117,36 @@ def column(problems, p, weighted, kernel, bias):
 
 
 @cache
-def textbook(kernel, scheme, weighted, bias, sampling, rule, k, project, p, steps):
+def textbook(kernel, scheme, weighted, bias, sampling, rule, k, project, p, steps, loss="hinge"):
     """All iterates of one column, its pull counts, how close a margin came to its threshold, and its dual bound."""
     problems = problems_of(scheme, weighted)
     rows, K, y, s = column(problems, p, weighted, kernel, bias)
+    order = own_order(rows, weighted, sampling)
+    lam = problems.lam[p]
+    if rule == "sdca":
+        iterates, beta = naive.sdca(K, y, s, lam, order, steps, loss)
+        return iterates, None, np.inf, naive.dual(K, y, s, lam, beta, loss)
+    iterates, counts, closest = naive.pegasos(K, y, s, lam, order, steps, k, project, loss)
+    return iterates, counts, closest, naive.best_dual(K, y, s, lam, iterates, k, sampling, loss)
+
+
+def own_order(rows, weighted, sampling):
+    """The shared draws that fall on these rows, as their places among them."""
     place = np.full(N, -1)
     place[rows] = np.arange(len(rows))
     order = place[draws(weighted, sampling, 60 * N)]
-    order = order[order >= 0]
-    lam = problems.lam[p]
+    return order[order >= 0]
+
+
+@cache
+def textbook_group(kernel, weighted, bias, sampling, rule, k, project, p, steps):
+    """The same for the Crammer–Singer group that begins with column p; iterates are rows × classes."""
+    problems = problems_of("crammer_singer", weighted)
+    rows, K, labels, s = column(problems, p, weighted, kernel, bias)
+    labels, lam, order = labels.astype(int), problems.lam[p], own_order(rows, weighted, sampling)
     if rule == "sdca":
-        iterates, beta = naive.sdca(K, y, s, lam, order, steps)
-        return iterates, None, np.inf, naive.dual(K, y, s, lam, beta)
-    iterates, counts, closest = naive.pegasos(K, y, s, lam, order, steps, k, project)
-    return iterates, counts, closest, naive.best_dual(K, y, s, lam, iterates, k, sampling)
+        iterates, beta = naive_crammer_singer.sdca(K, labels, 3, s, lam, order, steps)
+        return iterates, None, np.inf, naive_crammer_singer.dual(K, labels, s, lam, beta)
+    iterates, counts, closest = naive_crammer_singer.pegasos(K, labels, 3, s, lam, order, steps, k, project)
+    bound = naive_crammer_singer.best_dual(K, labels, s, lam, iterates, k, sampling)
+    return iterates, counts, closest, bound

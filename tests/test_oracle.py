@@ -8,19 +8,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from pegasos import advance, solver
+import naive_crammer_singer
+from pegasos import advance
 from pegasos.solver import Schedule, solve
 from pegasos.step import Rule
-from problems_for_oracle import BIAS, KINDS, SEED, D, N, column, data, problems_of, rows_of, textbook
+from problems_for_oracle import (
+    BIAS,
+    KINDS,
+    LOSSES,
+    SEED,
+    D,
+    N,
+    column,
+    data,
+    problems_of,
+    rows_of,
+    targets,
+    textbook,
+    textbook_group,
+)
 
 STEPS = 77
 BLOCKS = (None, 1, 3, 64, 1000)
 AVERAGES = (False, "uniform", "weighted", "suffix")
 SAMPLINGS = ("shuffle", "replacement", "cyclic")
+SCHEMES = {"squared_hinge": "ovo", "log_loss": "ovr", "epsilon_insensitive": "regression"}
 RULES = [("pegasos", k, project) for k in (1, 7, "all") for project in (False, True)] + [("sdca", 1, False)]
 
 
-def wide_solve(kind, scheme, weighted, bias, sampling, rule, k, project, average, block=None, dtype=np.float64):
+def wide_solve(kind, scheme, weighted, bias, sampling, rule, k, project, average, block=None, dtype=np.float64, loss="hinge"):
     schedule = Schedule(
         sampling=sampling,
         seed=SEED,
@@ -34,34 +50,38 @@ def wide_solve(kind, scheme, weighted, bias, sampling, rule, k, project, average
     )
     rows = rows_of(kind, bias, dtype)
     rules = {"pegasos": Rule.PEGASOS, "sdca": Rule.SDCA}
-    return rows, solve(rows, problems_of(scheme, weighted), rules[rule], schedule)
+    return rows, solve(rows, problems_of(scheme, weighted), rules[rule], schedule, loss=LOSSES[loss])
 
 
-def compare(kind, scheme, weighted, bias, sampling, rule, k, project, average, block):
+def expected_state(rows, members, a, bias):
+    """Coefficients `a` of the rows `members` as the state holds a model, one column or several."""
+    if rows.dual:
+        expected = np.zeros((N, *a.shape[1:]))
+        expected[members] = a
+    else:
+        expected = data()[0][members].T @ a
+    return np.concatenate([expected, bias * a.sum(axis=0, keepdims=True)]) if bias else expected
+
+
+def compare(kind, scheme, weighted, bias, sampling, rule, k, project, average, block, loss="hinge"):
     """Assert model, objective, gap and counts of every column; return how many columns were compared."""
-    rows, found = wide_solve(kind, scheme, weighted, bias, sampling, rule, k, project, average, block)
+    rows, found = wide_solve(kind, scheme, weighted, bias, sampling, rule, k, project, average, block, loss=loss)
     problems = problems_of(scheme, weighted)
     kernel, compared = KINDS[kind], 0
     for p in range(problems.n_columns):
         setting = (kernel, scheme, weighted, bias, sampling, rule, k, project)
-        iterates, counts, closest, dual = textbook(*setting, p, int(found.steps[p]))
+        iterates, counts, closest, dual = textbook(*setting, p, int(found.steps[p]), loss)
         if closest < 1e-9:
             continue
         members, K, y, s = column(problems, p, weighted, kernel, bias)
         a = naive.average_of(iterates, average, rule, len(members))
-        model = found.model[:, p]
-        if rows.dual:
-            expected = np.zeros(N)
-            expected[members] = a
-        else:
-            expected = data()[0][members].T @ a
-        if bias:
-            expected = np.append(expected, bias * a.sum())
+        expected = expected_state(rows, members, a, bias)
         size = max(np.abs(expected).max(), 1e-9)
-        np.testing.assert_allclose(model, expected, rtol=0, atol=1e-9 * size, err_msg=f"{setting} {average} {p}")
-        objective = naive.primal(K, y, s, problems.lam[p], a)
+        message = f"{loss} {setting} {average} {p}"
+        np.testing.assert_allclose(found.model[:, p], expected, rtol=0, atol=1e-9 * size, err_msg=message)
+        objective = naive.primal(K, y, s, problems.lam[p], a, loss)
         assert found.certificate.objective[p] == pytest.approx(objective, rel=1e-9)
-        assert found.certificate.gap[p] == pytest.approx(objective - dual, rel=1e-9, abs=1e-9), (setting, average, p)
+        assert found.certificate.gap[p] == pytest.approx(objective - dual, rel=1e-9, abs=1e-9), message
         if rows.dual and counts is not None:
             np.testing.assert_array_equal(found.state.violations[members, p], counts)
         compared += 1
@@ -80,12 +100,72 @@ def test_wide_solve_equals_the_textbook_loop(kind, scheme, weighted, bias):
     assert compared > 0.9 * 84 * 12
 
 
+SOME_KINDS = ["dense", "dense blocks", "csr", "rbf", "rbf uncached", "rbf csr", "poly"]
+
+
+def rotation(kind, weighted, bias):
+    """Every sampling and rule; averages and block sizes take turns and begin elsewhere for other rows."""
+    begin = SOME_KINDS.index(kind) + 2 * weighted + (bias > 0)
+    for turn, (sampling, rule) in enumerate(product(SAMPLINGS, RULES), begin):
+        yield sampling, rule, AVERAGES[turn % len(AVERAGES)], BLOCKS[turn % len(BLOCKS)]
+
+
+@pytest.mark.parametrize("bias", [0.0, BIAS])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", SCHEMES)
+@pytest.mark.parametrize("kind", SOME_KINDS)
+def test_every_loss_equals_the_textbook_loop(kind, loss, weighted, bias):
+    compared = 0
+    for sampling, rule, average, block in rotation(kind, weighted, bias):
+        compared += compare(kind, SCHEMES[loss], weighted, bias, sampling, *rule, average, block, loss)
+    assert compared > 0.9 * 21 * problems_of(SCHEMES[loss], weighted).n_columns
+
+
+def compare_groups(kind, weighted, bias, sampling, rule, k, project, average, block):
+    """The same as `compare` for every Crammer–Singer group; return how many groups were compared."""
+    setting = (weighted, bias, sampling, rule, k, project)
+    rows, found = wide_solve(kind, "crammer_singer", *setting, average, block, loss="crammer_singer")
+    problems = problems_of("crammer_singer", weighted)
+    compared = 0
+    for p in range(0, problems.n_columns, 3):
+        group = slice(p, p + 3)
+        iterates, counts, closest, dual = textbook_group(KINDS[kind], *setting, p, int(found.steps[p]))
+        if closest < 1e-9:
+            continue
+        members, K, labels, s = column(problems, p, weighted, KINDS[kind], bias)
+        A = naive.average_of(iterates, average, rule, len(members))
+        expected = expected_state(rows, members, A, bias)
+        message = f"{kind} {setting} {average} {p}"
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(found.model[:, group], expected, rtol=0, atol=1e-9 * size, err_msg=message)
+        objective = naive_crammer_singer.primal(K, labels.astype(int), s, problems.lam[p], A)
+        np.testing.assert_allclose(found.certificate.objective[group], objective, rtol=1e-9, err_msg=message)
+        gap = objective - dual
+        np.testing.assert_allclose(found.certificate.gap[group], gap, rtol=1e-9, atol=1e-9, err_msg=message)
+        if rows.dual and counts is not None:
+            np.testing.assert_array_equal(found.state.violations[members, group], counts)
+        compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("bias", [0.0, BIAS])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", SOME_KINDS)
+def test_crammer_singer_equals_its_textbook_loop(kind, weighted, bias):
+    compared = 0
+    for sampling, rule, average, block in rotation(kind, weighted, bias):
+        compared += compare_groups(kind, weighted, bias, sampling, *rule, average, block)
+    assert compared > 0.8 * 21 * 4
+
+
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 @pytest.mark.parametrize("kind", ["rbf", "precomputed"])
 def test_direct_and_block_steps_of_kernels_both_equal_the_textbook_loop(monkeypatch, kind, rate):
     monkeypatch.setattr(advance, "DIRECT_PULL_RATE", rate)
     for sampling, rule, average in product(SAMPLINGS, RULES, AVERAGES):
         assert compare(kind, "ovo", True, BIAS, sampling, *rule, average, None) > 0
+        assert compare_groups(kind, True, BIAS, sampling, *rule, average, None) > 0
+        assert compare(kind, "regression", True, BIAS, sampling, *rule, average, None, "epsilon_insensitive") > 0
 
 
 @pytest.mark.parametrize("kind", ["dense", "dense blocks", "csr", "rbf", "rbf uncached"])
@@ -134,3 +214,4 @@ def test_data_are_what_the_oracle_claims():
     assert X.shape == (N, D)
     assert set(codes) == {0, 1, 2}
     assert (weights == 0).sum() == 1
+    assert targets().shape == (N, 2)

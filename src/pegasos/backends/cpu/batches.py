@@ -23,7 +23,7 @@ def batch_pulls(size, columns, scales, scores, index, labelings, weights, pulls,
         leader = columns[lead]
         for b in range(index.size):
             i = index[b]
-            s = weights[i, leader.row_set]
+            s = float(weights[i, leader.row_set])
             found[:] = 0.0
             if s != 0.0 and leader.steps < leader.limit:
                 for r in range(size):

@@ -26,7 +26,7 @@ def add_losses(totals, size, columns, scores, index, labelings, weights, loss):
     for lead in range(0, columns.size, size):
         leader = columns[lead]
         for b in range(index.size):
-            s = weights[index[b], leader.row_set]
+            s = float(weights[index[b], leader.row_set])
             if s != 0.0:
                 for r in range(size):
                     f[r] = scores[lead + r, b]
@@ -41,7 +41,7 @@ def direct_losses(first, last, size, totals, columns, model, X, bias, labelings,
         for lead in range(first, last, size):
             leader = columns[lead]
             for i in range(begin, min(begin + DIRECT_CHUNK, X.shape[0])):
-                s = weights[i, leader.row_set]
+                s = float(weights[i, leader.row_set])
                 if s == 0:
                     continue
                 for r in range(size):
@@ -61,7 +61,7 @@ def dual_terms(size, columns, factors, alpha, labelings, weights, loss, totals, 
     for i in range(alpha.shape[0]):
         for lead in range(0, columns.size, size):
             leader = columns[lead]
-            s = weights[i, leader.row_set]
+            s = float(weights[i, leader.row_set])
             if s == 0.0:
                 continue
             y = labelings[i, leader.labeling]

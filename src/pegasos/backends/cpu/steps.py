@@ -53,7 +53,7 @@ def block_steps(
                         while same >= 0:
                             held[r] += pulls[lead + r, same]
                             same = earlier[same]
-                s = weights[i, leader.row_set]
+                s = float(weights[i, leader.row_set])
                 pulls_of(leader, rule, loss, labelings[i, leader.labeling], s, f, held, gram[b, b], found)
                 for r in range(size):
                     pulls[lead + r, b] = found[r]
@@ -144,7 +144,7 @@ def direct_steps(
                         f[r] = scales[r] * found[b, r]
                         if rule == Rule.SDCA:
                             held[r] = alpha[i, lead + r]
-                    s = weights[i, leader.row_set]
+                    s = float(weights[i, leader.row_set])
                     pulls_of(leader, rule, loss, labelings[i, leader.labeling], s, f, held, squares[i], pulls[b])
                 for b in range(k):
                     i = members[start + b]
@@ -239,7 +239,7 @@ def row_steps(
             gather(products, sums, indptr[i], indptr[i + 1], indices, data, bias)
             for lead in range(0, n_columns, size):
                 leader = columns[lead]
-                s = weights[i, leader.row_set]
+                s = float(weights[i, leader.row_set])
                 moved[lead] = s != 0.0 and leader.steps < leader.limit
                 if not moved[lead]:
                     pulls[b, lead : lead + size] = 0.0
