@@ -1,8 +1,8 @@
 """The textbook loops, one problem at a time and without tricks: the judge of every fast path.
 
-A problem is a kernel matrix `K` over the rows of one column, targets `y` (±1, or numbers), weights `s` of mean 1, `lam`, and the
-draws `order` as indices into these rows. A model is its coefficient vector `a`: w = Σ a_i φ(x_i). Every iterate is
-kept, so averages are plain means.
+A problem is a kernel matrix `K` over the rows of one column, targets `y` (±1, or numbers), weights `s` of mean 1,
+`lam`, and the draws `order` as indices into these rows. A model is its coefficient vector `a`: w = Σ a_i φ(x_i). Every
+iterate is kept, so averages are plain means.
 """
 
 from collections.abc import Callable

@@ -51,14 +51,17 @@ def sdca(K, labels, n_classes, s, lam, order, steps):
     for t in range(steps):
         i = order[t]
         f, q, own = K[i] @ beta / (lam * n), K[i, i] / (lam * n), np.eye(n_classes)[labels[i]]
-        g = q * beta[i] - f + own
-        cap = s[i] * own
-        excess = lambda theta: np.minimum(cap, (g - theta) / q).sum()
-        theta = brentq(excess, g.min() - q * s[i] - 1, g.max() + 1, xtol=1e-15, rtol=1e-15)
         beta = beta.copy()
-        beta[i] = np.minimum(cap, (g - theta) / q)
+        beta[i] = _maximise_dual(q * beta[i] - f + own, s[i] * own, q)
         iterates.append(beta / (lam * n))
     return iterates, beta
+
+
+def _maximise_dual(g, cap, q):
+    """min(cap, (g - θ)/q) with θ such that it sums to 0."""
+    excess = lambda theta: np.minimum(cap, (g - theta) / q).sum()
+    theta = brentq(excess, g.min() - q * cap.max() - 1, g.max() + 1, xtol=1e-15, rtol=1e-15)
+    return np.minimum(cap, (g - theta) / q)
 
 
 def primal(K, labels, s, lam, A):

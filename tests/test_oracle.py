@@ -36,7 +36,9 @@ SCHEMES = {"squared_hinge": "ovo", "log_loss": "ovr", "epsilon_insensitive": "re
 RULES = [("pegasos", k, project) for k in (1, 7, "all") for project in (False, True)] + [("sdca", 1, False)]
 
 
-def wide_solve(kind, scheme, weighted, bias, sampling, rule, k, project, average, block=None, dtype=np.float64, loss="hinge"):
+def wide_solve(
+    kind, scheme, weighted, bias, sampling, rule, k, project, average, block=None, dtype=np.float64, loss="hinge"
+):
     schedule = Schedule(
         sampling=sampling,
         seed=SEED,

@@ -3,9 +3,9 @@
 from importlib import import_module
 from importlib.metadata import version
 
-__all__ = ["PegasosClassifier", "__version__"]
+__all__ = ["PegasosClassifier", "PegasosRegressor", "__version__"]
 
-_HOMES = {"PegasosClassifier": "pegasos.estimators"}
+_HOMES = {"PegasosClassifier": "pegasos.estimators", "PegasosRegressor": "pegasos.estimators"}
 
 
 def __getattr__(name):

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-MOST_FOR_CERTIFICATE = 0.5  # of the time limit; a certificate that takes longer is left out
+MOST_FOR_CERTIFICATE = 0.5  # of the time limit; a certificate that takes longer is left out ...
+NO_TIME = 0.1  # ... unless it is but so many seconds
 
 
 class Clock:
@@ -44,7 +45,7 @@ class Clock:
     @property
     def worth_certifying(self) -> bool:
         """Whether there is room for a certificate."""
-        return self.reserve <= MOST_FOR_CERTIFICATE * self.max_time
+        return self.reserve <= max(NO_TIME, MOST_FOR_CERTIFICATE * self.max_time)
 
     def share(self, n_parts: int) -> None:
         """Give the next of `n_parts` parts its share of the time that is left."""
@@ -60,7 +61,7 @@ class Clock:
         return self.interrupted
 
     def _end(self) -> float:
-        return self.max_time - (self.reserve if self.worth_certifying else 0.0)
+        return self.max_time - (max(0.0, self.reserve - NO_TIME) if self.worth_certifying else 0.0)
 
     @contextmanager
     def watching_interrupts(self) -> Iterator[None]:

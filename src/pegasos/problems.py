@@ -40,6 +40,8 @@ class Problems:
         Columns side by side that are one problem: 1, or the classes of Crammer–Singer.
     epsilon : float
         Width of the ε-insensitive loss.
+    as_given : bool
+        Whether weights are used as they are; else they are normalised to mean 1 over the rows of each set.
     """
 
     labelings: np.ndarray
@@ -52,6 +54,7 @@ class Problems:
     C: float | None = None
     group: int = 1
     epsilon: float = 0.0
+    as_given: bool = False
 
     @property
     def n_columns(self) -> int:
@@ -80,6 +83,8 @@ class Problems:
         if self.weights is None:
             return np.ascontiguousarray(self.row_sets).view(np.uint8)
         weights = np.where(self.row_sets, self.weights, 0.0)
+        if self.as_given:
+            return weights.astype(dtype)
         return (weights * (self.row_sets.sum(axis=0) / weights.sum(axis=0))).astype(dtype)
 
     def with_lam(self, lam) -> Problems:
@@ -124,6 +129,14 @@ class Problems:
     def select(self, keep) -> Problems:
         """Some of the columns."""
         return replace(self, columns=self.columns[keep], lam=self.lam[keep])
+
+    def alone(self, keep) -> Problems:
+        """Some of the columns, as if there were no rows but theirs: the draws are different ones."""
+        chosen = self.select(keep)
+        sets, places = np.unique(chosen.columns[:, 1], return_inverse=True)
+        weights = self.weights if self.weights is None or self.weights.shape[1] == 1 else self.weights[:, sets]
+        columns = np.column_stack([chosen.columns[:, 0], places.ravel()])
+        return replace(chosen, columns=columns, row_sets=self.row_sets[:, sets], weights=weights)
 
     def decode(self, scores: np.ndarray) -> np.ndarray:
         """Decision values as scikit-learn shapes them, from the scores (n, P) of one set of columns."""

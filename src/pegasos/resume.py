@@ -37,6 +37,7 @@ def resume(fresh: State, before: State, schedule: Schedule) -> None:
     for name in CARRIED:
         columns[name] = old[name]
     columns["limit"] = np.minimum(columns["limit"] + old["steps"].astype(np.float64), 2.0**62).astype(np.int64)
+    columns["horizon"] = 2**62 if schedule.endless else columns["limit"]
     fresh.sums[...] = before.sums
     for name in ("violations", "products"):
         if getattr(before, name).shape == getattr(fresh, name).shape:

@@ -67,7 +67,6 @@ class Rows:
 
     dual = False  # the state has one coefficient per training row
     at_once = STRIP  # rows of one product
-    squares: np.ndarray  # K(x, x) of the rows, the constant feature included
 
     def __init__(self, X, n_state: int, bias: float):
         self.X = X
@@ -79,6 +78,16 @@ class Rows:
     def way(self, columns_per_row: float) -> Way:
         """How single steps go when a row belongs to so many columns."""
         return Way.BLOCKS
+
+    @property
+    def squares(self) -> np.ndarray:
+        """K(x, x) of the rows, the constant feature included, in float64."""
+        raise NotImplementedError
+
+    @property
+    def direct_values(self) -> np.ndarray:
+        """What a direct step reads a row of."""
+        raise NotImplementedError
 
     @property
     def width(self) -> float:
@@ -193,8 +202,13 @@ class SparseRows(Rows):
 
     def __init__(self, X, bias: float = 0.0, squares: np.ndarray | None = None):
         super().__init__(X, X.shape[1], bias)
-        self.squares = (squared_norms(X) if squares is None else squares) + self.bias**2
+        self._squares = (squared_norms(X) if squares is None else squares) + self.bias**2
         self.at_once = min(STRIP, rows_of_entries(X, 2**16))  # a block of CSR rows is a copy
+
+    @property
+    def squares(self):
+        """Squared norms of the rows, the constant feature included."""
+        return self._squares
 
     def way(self, columns_per_row):
         """A gather per row serves all its columns."""

@@ -36,6 +36,8 @@ class Schedule:
     certified : bool
         Whether a certificate is wanted at the end.
     count_violations : bool
+    endless : bool
+        More rows may follow: windows of an average double, whatever the end of this solve.
     rate, radius : float or None
         Step size and radius of online gradient descent; None: both as large as the ball that holds the optimum asks.
     """
@@ -52,6 +54,7 @@ class Schedule:
     block: int | None = None
     certified: bool = True
     count_violations: bool = False
+    endless: bool = False
     rate: float | None = None
     radius: float | None = None
 
@@ -80,6 +83,7 @@ def column_records(rows: Rows, problems: Problems, weights, schedule: Schedule, 
     columns["radius"] = np.sqrt(columns["zero"] / problems.lam)  # λ/2 ||w||² ≤ P(w) ≤ P(0) at the optimum and below
     steps = np.minimum(schedule.max_steps, np.maximum(1, np.floor(schedule.max_passes * n_rows / batch)))
     columns["limit"] = np.minimum(steps, 2.0**62).astype(np.int64)
+    columns["horizon"] = 2**62 if schedule.endless else columns["limit"]
     columns["shrink"] = 1.0
     columns["whole"] = rule != Rule.OGD
     columns["best_dual"] = -np.inf

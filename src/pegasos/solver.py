@@ -90,7 +90,7 @@ def solve(
     started : float, optional
         ``time.perf_counter()`` from which `max_time` counts; None: now.
     callback : callable or Watcher, optional
-        Called with a record (step, objective, gap, seconds) after passes 1, 2, 4, 8, ...; returning True ends the solve.
+        Called with a record (step, objective, gap, seconds) after passes 1, 2, 4, 8, ...; True ends the solve.
 
     Returns
     -------

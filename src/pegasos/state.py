@@ -28,6 +28,7 @@ COLUMN = np.dtype(
         ("rate", np.float64),  # step size of online gradient descent
         ("radius", np.float64),  # projection keeps ||w|| within it
         ("limit", np.int64),  # steps at which the column is finished
+        ("horizon", np.int64),  # steps by which windows of the average are planned
         ("steps", np.int64),
         ("shrink", np.float64),  # product of the projection factors since the last fold
         ("average", np.float64),  # Σ weight * scale of the iterates in the average
@@ -232,7 +233,7 @@ def next_turn(columns: np.ndarray, rule: Rule) -> np.ndarray:
     """
     if rule == Rule.SDCA:
         return columns["window"] + columns["n_rows"].astype(np.int64)
-    ends = columns["limit"].copy()
+    ends = columns["horizon"].copy()
     while (later := ends // 2 > columns["window"]).any():
         ends[later] //= 2
     return ends

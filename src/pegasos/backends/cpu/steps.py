@@ -162,9 +162,7 @@ def direct_steps(
                             alpha[i, p] += v
                         if violations.size:
                             violations[i, p] += 1
-                        direct_add(
-                            kernel, values, i, products, sums, weighted_sums, p, bias, v, v * columns[p].average
-                        )
+                        direct_add(kernel, values, i, products, sums, weighted_sums, p, bias, v, v * columns[p].average)
                 if close_step(columns, lead, size, rule, project):
                     for p in range(lead, lead + size):
                         for i in range(products.shape[0]):
@@ -184,7 +182,7 @@ def direct_product(kernel, values, i, products, sums, p, bias):
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def direct_add(kernel, values, i, products, sums, weighted_sums, p, bias, v, u):
-    """Add v times row `i` to S of one column and u times to U; a kernel's own S is `alpha`, which the caller adds to."""
+    """Add v times row `i` to S of one column and u times to U; a kernel's S is `alpha`, which the caller adds to."""
     constant = sums.shape[0] - 1
     if kernel:
         add_dense(values, i, products, p, v)

@@ -1,30 +1,33 @@
-"""Estimators: parameters → Problems → solve → fitted attributes, by scikit-learn's conventions."""
+"""PegasosClassifier."""
 
 from __future__ import annotations
 
 import time
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pegasos import validation
-from pegasos.base import PegasosBase
-from pegasos.kernels import canonical, squared_norms
-from pegasos.problems import Problems, balanced, decode, one_vs_one, one_vs_rest
+from pegasos.estimators import validation
+from pegasos.estimators.base import PegasosBase, missing_for_partial_fit
+from pegasos.estimators.memory import offered_if
+from pegasos.kernels import canonical
+from pegasos.problems import Problems, balanced, crammer_singer, decode, one_vs_one, one_vs_rest
 
-FITTED_BY_SOME = ("coef_", "support_", "support_vectors_", "dual_coef_", "violations_", "n_support_")
+NO_PROBABILITIES = (
+    "it needs loss='log_loss' and multi_class='ovr'; for others use sklearn.calibration.CalibratedClassifierCV."
+)
 
 
 class PegasosClassifier(ClassifierMixin, PegasosBase):
     """Support vector machine trained by exact Pegasos, all classes in one pass over the data.
 
     Each column (a class against the rest, or a pair of classes) minimises ``lam/2 ||w||² + Σ sᵢ ℓᵢ / Σ sᵢ`` over its
-    rows. `dual_gap_` certifies how far from the optimum the result is, at most.
+    rows. `dual_gap_` certifies how far from the optimum the result is, at most. Ctrl-C ends a fit early: the model is
+    the one reached, with its gap and a warning.
 
     Parameters
     ----------
@@ -43,10 +46,11 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         Regularisation. Give `lam` or `C`; neither means C = 1.
     C : float, default=None
         lam = 1 / (C Σ weights), for each column over its own rows.
-    loss : {"hinge"}, default="hinge"
-        "squared_hinge" and "log_loss" come in a later version.
-    multi_class : {"ovr", "ovo"}, default="ovr"
-        One class against the rest, or all pairs with a vote. "crammer_singer" comes in a later version.
+    loss : {"hinge", "squared_hinge", "log_loss"}, default="hinge"
+        ``max(0, 1 - yf)``, its square, or ``log(1 + exp(-yf))``, which has `predict_proba`.
+    multi_class : {"ovr", "ovo", "crammer_singer"}, default="ovr"
+        One class against the rest, all pairs with a vote, or all classes in one problem (hinge only), whose loss is
+        ``max over r ≠ y of max(0, 1 + f_r - f_y)``.
     solver : {"pegasos", "sdca"}, default="pegasos"
         The primal sub-gradient step, or dual coordinate ascent: no loss of accuracy at small lam, and a tight gap.
     max_iter : int, default=None
@@ -56,7 +60,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     tol : float, default=None
         Stop a column when its gap is at most this fraction of the zero model's objective (1 for the hinge).
     max_time : float, default=None
-        Stop after so many seconds.
+        Stop after so many seconds, the certificate included. It is left out (nan) where it would take more than half.
     batch_size : int or "all", default=1
         Rows of one step; "all" is the full sub-gradient.
     sampling : {"shuffle", "replacement", "cyclic"}, default="shuffle"
@@ -65,7 +69,8 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         Which iterates the model is the mean of; False is the last iterate. "uniform": all; "weighted": all, in
         proportion to their step; "suffix": the second half. Under "sdca" any average is the mean over a pass.
     project : bool, default=False
-        Project on the ball ||w|| ≤ 1/√lam after each step.
+        Project on the ball ||w|| ≤ √(P₀/lam) after each step, P₀ the objective of the zero model: 1, or log 2 for
+        "log_loss".
     fit_intercept : bool or "auto", default="auto"
         Add a constant feature, penalised like the others. "auto": for the linear kernel only.
     intercept_scaling : float, default=1.0
@@ -82,11 +87,13 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     checkpoint : None
         Comes in a later version.
     warm_start : bool, default=False
-        True comes in a later version.
+        Go on from the last fit: `max_iter` and `max_passes` count further steps, t is never reset, and `lam` or `C` may
+        change. Kernels and "sdca" need the same rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the rows.
     verbose : int, default=0
-        1 prints the objective and the gap after passes 1, 2, 4, 8, ...
+        1 shows a progress bar with the objective and the gap after passes 1, 2, 4, 8, ...; where the output is no
+        terminal, a line for each.
 
     Attributes
     ----------
@@ -104,7 +111,8 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     t_ : ndarray of int, shape (n_columns,)
         Steps of each column.
     objective_, dual_gap_ : ndarray of shape (n_columns,)
-        Objective of each column, and a bound on its distance from the optimum; nan for indefinite kernels.
+        Objective of each column, and a bound on its distance from the optimum; nan for indefinite kernels. The columns
+        of Crammer–Singer are one problem and share both.
     history_ : list of dict
         Records of step, objective (mean over the columns), gap (largest) and seconds.
 
@@ -203,32 +211,57 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         -------
         self
         """
-        from pegasos.solver import solve  # Numba is imported when a fit first needs it
-
         started = time.perf_counter()
         validation.check_supported(self)
         validation.check_combinations(self)
         y = validation.check_label_types(y)
-        precomputed = self.kernel == "precomputed"
-        X, y = validate_data(self, X, y, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32])
+        accepted = False if self.kernel == "precomputed" else "csr"
+        X, y = validate_data(self, X, y, accept_sparse=accepted, dtype=[np.float64, np.float32])
         X = canonical(X)
         sample_weight = validation.check_weights(sample_weight, X)
         classes, codes, weights = self._classes(y, sample_weight)
         problems = self._problems(codes, len(classes), weights)
-        validation.check_regularisation(problems, X.dtype)
-        if precomputed:
-            validation.check_precomputed(X)
-        kernel, bias = self._resolved_kernel(X, sample_weight), self._bias()
-        squares = None if kernel.name in ("precomputed", "callable") else squared_norms(X)
-        validation.check_magnitudes(X, squares, kernel, bias)
-        definite = validation.check_definite(X, kernel, self.tol)
-        schedule = self._schedule(problems)
-        rows = self._rows(X, squares, kernel, bias, schedule)
-        solution = solve(
-            rows, problems, self._rule(), schedule, definite=definite, started=started, callback=self._callback()
-        )
-        self._keep(solution, X, classes, codes, problems.scheme, kernel, bias)
-        self._warn_if_missed(solution)
+        about = {"classes_": classes, "_scheme": problems.scheme}
+        self._train(X, y, problems, sample_weight, started, about)
+        if self._kernel.name != "linear":
+            self.n_support_ = np.bincount(codes[self.support_], minlength=len(classes))
+        return self
+
+    @offered_if(missing_for_partial_fit)
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Go on training with one pass over these rows; the step count t goes on, too.
+
+        Exists for ``solver="pegasos"``, ``kernel="linear"`` and a given `lam`. Calls in turn are one run of Pegasos
+        over the rows as they come: in order with ``sampling="cyclic"``, else shuffled (or drawn) within each call. There is
+        no certificate, since earlier rows are gone. "suffix" averages over a window that doubles.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed on the first call and, if given again, the same.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Used as given: in `fit` the mean weight is 1, here the mean over all calls is not known.
+
+        Returns
+        -------
+        self
+        """
+        validation.check_supported(self)
+        validation.check_combinations(self)
+        first = getattr(self, "_memory", None) is None
+        y = validation.check_label_types(y)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
+        X = canonical(X)
+        weights = validation.check_weights(sample_weight, X)
+        known = None if first else self.classes_
+        classes, codes = validation.check_online_labels(y, classes, known)
+        if self.class_weight is not None:
+            weights = validation.check_online_class_weight(self.class_weight, classes, codes, weights)
+        problems = self._columns(codes, len(classes), weights).with_lam(self.lam)
+        self._learn(X, problems, {"classes_": classes, "_scheme": problems.scheme})
         return self
 
     def _classes(self, y, weights):
@@ -238,9 +271,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         kept = np.ones(len(y), bool) if weights is None else weights > 0
         if isinstance(self.class_weight, dict):
             classes, codes = np.unique(y, return_inverse=True)
-            per_class = compute_class_weight(self.class_weight, classes=classes, y=y)
-            if not (np.isfinite(per_class) & (per_class >= 0)).all():
-                raise ValueError(f"class_weight must be finite and not negative, got {self.class_weight}.")
+            per_class = validation.checked_class_weights(self.class_weight, classes, y)
             weights = (1.0 if weights is None else weights) * per_class[codes.ravel()]
             kept = weights > 0
         classes, found = np.unique(y[kept], return_inverse=True)
@@ -253,38 +284,20 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         codes[kept] = found
         return classes, codes, weights
 
+    def _columns(self, codes, n_classes, weights) -> Problems:
+        build = {"ovr": one_vs_rest, "ovo": one_vs_one, "crammer_singer": crammer_singer}[self.multi_class]
+        return build(codes, n_classes, weights)
+
     def _problems(self, codes, n_classes, weights) -> Problems:
-        build = one_vs_one if self.multi_class == "ovo" else one_vs_rest
-        problems = build(codes, n_classes, weights)
+        problems = self._columns(codes, n_classes, weights)
         if self.class_weight == "balanced":
             problems = balanced(problems, codes)
-        if self.lam is not None:
-            return problems.with_lam(self.lam)
-        return problems.with_C(1.0 if self.C is None else self.C)
+        return self._regularised(problems)
 
-    def _keep(self, solution, X, classes, codes, scheme, kernel, bias) -> None:
-        """Store the solution as fitted attributes, all at once: a fit that fails leaves the model before it whole."""
-        for name in FITTED_BY_SOME:
-            if hasattr(self, name):
-                delattr(self, name)
-        model = solution.model
-        self.intercept_ = model[-1] * model.dtype.type(bias) if bias > 0 else np.zeros(model.shape[1], model.dtype)
-        if kernel.name == "linear":
-            self.coef_ = np.ascontiguousarray(model[: X.shape[1]].T)
-        else:
-            coefficients = model[: X.shape[0]]
-            self.support_ = np.flatnonzero(coefficients.any(axis=1))
-            self.support_vectors_ = np.empty((0, 0), X.dtype) if kernel.name == "precomputed" else X[self.support_]
-            self.dual_coef_ = np.ascontiguousarray(coefficients[self.support_].T)
-            self.violations_ = np.ascontiguousarray(solution.state.violations[self.support_].T)
-            self.n_support_ = np.bincount(codes[self.support_], minlength=len(classes))
-        self._kernel, self._scheme = kernel, scheme
-        self.t_ = solution.steps.copy()
-        self.n_iter_ = int(self.t_.max())
-        self.objective_ = solution.certificate.objective
-        self.dual_gap_ = solution.certificate.gap
-        self.history_ = solution.history
-        self.classes_ = classes
+    def _loss(self):
+        from pegasos.losses import Loss
+
+        return Loss.CRAMMER_SINGER if self.multi_class == "crammer_singer" else Loss[self.loss.upper()]
 
     def decision_function(self, X):
         """Scores of the rows of X.
@@ -295,21 +308,23 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
             One-vs-one votes are turned into one score per class, ties broken by confidence, as scikit-learn does.
         """
         check_is_fitted(self, "classes_")
-        precomputed = self._kernel.name == "precomputed"
-        X = validate_data(
-            self, X, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32], reset=False
-        )
-        X = canonical(X)
-        if self._kernel.name == "linear":
-            scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
-        elif precomputed:
-            scores = X[:, self.support_] @ self.dual_coef_.T
-        else:
-            scores = self._kernel_scores(X.astype(self.dual_coef_.dtype, copy=False))
-        return decode(scores + self.intercept_, self._scheme, len(self.classes_))
+        return decode(self._scores(X), self._scheme, len(self.classes_))
 
     def predict(self, X):
         """Labels of the rows of X, of the type they had in `fit`; ties go to the lowest class."""
         scores = self.decision_function(X)
         places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[places]
+
+    @offered_if(lambda self: None if self.loss == "log_loss" and self.multi_class == "ovr" else NO_PROBABILITIES)
+    def predict_proba(self, X):
+        """Probabilities of the classes, shape (n_samples, n_classes), in the order of `classes_`; for "log_loss".
+
+        Two classes: the logistic function of the score. More: that of each class against the rest, made to sum to 1.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            later = expit(scores)
+            return np.column_stack([1 - later, later])
+        chances = np.exp(-np.logaddexp(0, -scores) + np.logaddexp(0, -scores).min(axis=1, keepdims=True))
+        return chances / chances.sum(axis=1, keepdims=True)

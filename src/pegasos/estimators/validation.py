@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 from scipy.linalg import eigvalsh
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from pegasos.kernels import Kernel, lowest_exponent
@@ -19,12 +21,9 @@ WIDEST_WEIGHTS = 1e30
 def check_supported(estimator) -> None:
     """Raise NotImplementedError for what a later version brings."""
     later = {
-        "loss": estimator.loss != "hinge",
-        "multi_class": estimator.multi_class == "crammer_singer",
         "n_landmarks": estimator.n_landmarks is not None,
         "device": estimator.device == "cuda",
         "checkpoint": estimator.checkpoint is not None,
-        "warm_start": bool(estimator.warm_start),
     }
     for name, wanted in later.items():
         if wanted:
@@ -44,6 +43,23 @@ def check_combinations(estimator) -> None:
         raise ValueError(f"kernel_params is for a callable kernel; kernel={estimator.kernel!r} takes none.")
     if estimator.kernel == "sigmoid" and estimator.tol is not None:
         raise ValueError("tol needs a certified gap, and kernel='sigmoid' is indefinite and has none; set tol=None.")
+    if getattr(estimator, "multi_class", None) == "crammer_singer" and estimator.loss != "hinge":
+        raise ValueError(f"multi_class='crammer_singer' takes loss='hinge', got loss={estimator.loss!r}.")
+
+
+def check_targets(targets: np.ndarray, dtype) -> None:
+    """Targets of a size that the arithmetic can hold."""
+    largest = float(np.abs(targets).max(initial=0.0))
+    if not largest < np.sqrt(_range(dtype)[1]):
+        raise ValueError(f"The targets y reach {largest:.3g}, too large for {dtype}; scale them.")
+
+
+def check_batch(batch_size, problems: Problems) -> None:
+    """A batch has to be found among the rows of every column."""
+    n_rows = int(problems.n_rows.min())
+    if batch_size != "all" and batch_size > n_rows:
+        of = " of the smallest pair" if problems.scheme == "ovo" else ""
+        raise ValueError(f"batch_size={batch_size} is more than the {n_rows} rows{of} to train on.")
 
 
 def check_label_types(y):
@@ -55,6 +71,42 @@ def check_label_types(y):
     if len(kinds) > 1:
         raise ValueError("The labels y mix strings with numbers or other types; use one type for all labels.")
     return np.array(labels.tolist()) if labels.ndim == 1 and labels.size and kinds == {object} else y
+
+
+def check_online_labels(y, classes, known):
+    """All classes, those of the first call, and each row's place among them."""
+    if y.dtype.kind not in "mMS":
+        check_classification_targets(y)
+    if known is None and classes is None:
+        raise ValueError("The first call of partial_fit needs classes: all labels that will ever come.")
+    given = known if classes is None else np.unique(check_label_types(classes))
+    if known is not None and not np.array_equal(known, given):
+        raise ValueError(f"classes={classes!r} is not the same as on the first call of partial_fit: {known!r}.")
+    if len(given) < 2:
+        raise ValueError(f"partial_fit needs at least 2 classes, got {given!r}.")
+    strange = ~np.isin(y, given)
+    if strange.any():
+        raise ValueError(f"y holds the label {y[strange][0]!r}, which is not among the classes {given!r}.")
+    return given, np.searchsorted(given, y)
+
+
+def check_online_class_weight(class_weight, classes, codes, weights):
+    """Sample weights times class weights."""
+    if class_weight == "balanced":
+        raise ValueError(
+            "class_weight='balanced' needs to see all rows, and partial_fit does not; give a dict of weights "
+            "(sklearn.utils.class_weight.compute_class_weight computes them)."
+        )
+    per_class = checked_class_weights(class_weight, classes, classes)
+    return (1.0 if weights is None else weights) * per_class[codes]
+
+
+def checked_class_weights(class_weight, classes, y) -> np.ndarray:
+    """The weight of each class, finite and not negative."""
+    per_class = compute_class_weight(class_weight, classes=classes, y=y)
+    if not (np.isfinite(per_class) & (per_class >= 0)).all():
+        raise ValueError(f"class_weight must be finite and not negative, got {class_weight}.")
+    return per_class
 
 
 def check_weights(sample_weight, X) -> np.ndarray | None:

@@ -1,0 +1,307 @@
+"""What the estimators share: parameters → kernel, rows and schedule; kernel scores; what a later version brings."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import validate_data
+
+from pegasos.estimators import validation
+from pegasos.estimators.memory import Memory, without_rows
+from pegasos.estimators.watching import CallbackSupportMixin, TaskTree, progress_shown
+from pegasos.fingerprint import fingerprint
+from pegasos.kernels import NAMES, Kernel, canonical, spread, squared_norms
+
+DEFAULT_CACHE_MB = 2000
+DEFAULT_PASSES = 20
+DEFAULT_PASSES_WITH_TOL = 1000
+BYTES_PER_PREDICTION = 64e6
+MATRIX_TIME = 0.5  # of max_time that the kernel matrix may take; later it is computed block by block
+
+
+FITTED_BY_SOME = (
+    "coef_", "support_", "support_vectors_", "dual_coef_", "violations_", "n_support_", "objective_", "dual_gap_",
+    "history_",
+)  # fmt: skip
+
+
+class NotYet(NotImplementedError, AttributeError):
+    """A method that a later version brings: absent for `hasattr`, clear for whoever calls it."""
+
+
+class PegasosBase(CallbackSupportMixin, BaseEstimator):
+    """Parameters that all estimators have, and what follows from them."""
+
+    _parameter_constraints: dict = {
+        "kernel": [StrOptions(set(NAMES)), callable],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "lam": [Interval(Real, 0, None, closed="neither"), None],
+        "C": [Interval(Real, 0, None, closed="neither"), None],
+        "solver": [StrOptions({"pegasos", "sdca"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "max_passes": [Interval(Real, 0, None, closed="neither"), None],
+        "tol": [Interval(Real, 0, None, closed="neither"), None],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
+        "sampling": [StrOptions({"shuffle", "replacement", "cyclic"})],
+        "average": [StrOptions({"uniform", "suffix", "weighted"}), Options(bool, {False})],
+        "project": ["boolean"],
+        "fit_intercept": ["boolean", StrOptions({"auto"})],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
+        "cache_size": [Interval(Real, 0, None, closed="left"), None],
+        "device": [StrOptions({"auto", "cpu", "cuda"})],
+        "checkpoint": [str, None],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def _resolved_kernel(self, X, weights) -> Kernel:
+        name = "callable" if callable(self.kernel) else self.kernel
+        gamma = self.gamma
+        if gamma == "auto":
+            gamma = 1.0 / X.shape[1]
+        elif gamma == "scale":
+            variance = spread(X, weights) if name in ("rbf", "poly", "sigmoid", "laplacian") else 0.0
+            gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        function = self.kernel if name == "callable" else None
+        return Kernel(name, float(gamma), self.degree, self.coef0, function, dict(self.kernel_params or {}))
+
+    def _bias(self) -> float:
+        wanted = self.kernel == "linear" if self.fit_intercept == "auto" else self.fit_intercept
+        return float(self.intercept_scaling) if wanted else 0.0
+
+    def _rule(self):
+        from pegasos.step import Rule
+
+        return Rule.SDCA if self.solver == "sdca" else Rule.PEGASOS
+
+    def _regularised(self, problems):
+        if self.lam is not None:
+            return problems.with_lam(self.lam)
+        return problems.with_C(1.0 if self.C is None else self.C)
+
+    def _loss(self):
+        """The loss the solver is asked for."""
+        raise NotImplementedError
+
+    def _schedule(self):
+        from pegasos.solver import Schedule
+
+        passes = self.max_passes
+        if passes is None:
+            default = DEFAULT_PASSES if self.tol is None else DEFAULT_PASSES_WITH_TOL
+            passes = default if self.max_iter is None else np.inf
+        return Schedule(
+            sampling=self.sampling,
+            seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
+            batch=None if self.batch_size == "all" else int(self.batch_size),
+            max_steps=np.inf if self.max_iter is None else self.max_iter,
+            max_passes=passes,
+            tol=self.tol,
+            max_time=self.max_time,
+            average=self.average,
+            project=bool(self.project),
+            count_violations=self.kernel != "linear",
+        )
+
+    def _rows(self, X, squares, kernel, bias, schedule, until=np.inf):
+        from pegasos.rows import DenseRows, KernelRows, SparseRows
+
+        if kernel.name == "linear":
+            return (SparseRows if hasattr(X, "indptr") else DenseRows)(X, bias, squares)
+        cache_bytes = 1e6 * (DEFAULT_CACHE_MB if self.cache_size is None else self.cache_size)
+        draws = min(schedule.max_steps, schedule.max_passes * X.shape[0]) * (schedule.batch or X.shape[0])
+        return KernelRows(X, kernel, bias, cache_bytes, draws, squares, until)
+
+    def _train(self, X, y, problems, sample_weight, started, about, offset=0.0) -> None:
+        """Check what depends on the data, solve, and store everything that is fitted, all at once.
+
+        `about` are attributes that say what the columns stand for. A fit that fails leaves the model before it whole.
+        """
+        from pegasos.solver import Watcher, solve  # Numba is imported when a fit first needs it
+
+        validation.check_regularisation(problems, X.dtype)
+        if self.kernel == "precomputed":
+            validation.check_precomputed(X)
+        kernel, bias = self._resolved_kernel(X, sample_weight), self._bias()
+        squares = None if kernel.name in ("precomputed", "callable") else squared_norms(X)
+        validation.check_magnitudes(X, squares, kernel, bias)
+        definite = validation.check_definite(X, kernel, self.tol)
+        validation.check_batch(self.batch_size, problems)
+        schedule = self._schedule()
+        nature = self._nature(kernel, bias, about)
+        state, rows_id = self._earlier_state(X, problems, nature)
+        until = np.inf if self.max_time is None else started + MATRIX_TIME * self.max_time
+        rows = self._rows(X, squares, kernel, bias, schedule, until)
+
+        attributes = lambda model: self._model_attributes(model, X, kernel, bias, offset) | about
+        passes = min(schedule.max_passes, schedule.max_steps * (schedule.batch or X.shape[0]) / X.shape[0])
+        tasks = TaskTree(self, X, y, {"sample_weight": sample_weight}, passes, attributes)
+        tasks.begin()
+        with progress_shown(type(self).__name__, self.verbose) as (record, progress):
+            watcher = Watcher(record, progress, tasks.after_pass if tasks.watched else None)
+            solution = solve(
+                rows, problems, self._rule(), schedule, loss=self._loss(), definite=definite, state=state,
+                started=started, callback=watcher,
+            )  # fmt: skip
+        self._keep(attributes(solution.model) | self._run_attributes(solution))
+        self._remember(solution.state, nature, rows_id)
+        tasks.end()
+        self._warn_if_missed(solution)
+
+    def _model_attributes(self, model, X, kernel, bias, offset=0.0) -> dict:
+        """What predicting needs of a model (n_state, n_columns); `offset` was taken off the targets."""
+        intercept = model[-1] * model.dtype.type(bias) if bias > 0 else np.zeros(model.shape[1], model.dtype)
+        found = {"intercept_": (intercept + offset).astype(model.dtype), "_kernel": kernel}
+        if kernel.name == "linear":
+            return found | {"coef_": np.ascontiguousarray(model[: X.shape[1]].T)}
+        coefficients = model[: X.shape[0]]
+        support = np.flatnonzero(coefficients.any(axis=1))
+        return found | {
+            "support_": support,
+            "support_vectors_": np.empty((0, 0), X.dtype) if kernel.name == "precomputed" else X[support],
+            "dual_coef_": np.ascontiguousarray(coefficients[support].T),
+        }
+
+    def _run_attributes(self, solution) -> dict:
+        """What there is to know about a solve."""
+        found = {"t_": solution.steps.copy(), "n_iter_": int(solution.steps.max()), "history_": solution.history}
+        if solution.certificate is not None:
+            found |= {"objective_": solution.certificate.objective, "dual_gap_": solution.certificate.gap}
+        if solution.state.violations.size:
+            support = np.flatnonzero(solution.model[: len(solution.state.violations)].any(axis=1))
+            found["violations_"] = np.ascontiguousarray(solution.state.violations[support].T)
+        return found
+
+    def _keep(self, attributes: dict) -> None:
+        for name in FITTED_BY_SOME:
+            if hasattr(self, name):
+                delattr(self, name)
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+    # --- going on from an earlier fit ----------------------------------------------------------------------------
+
+    def _nature(self, kernel, bias, about) -> dict:
+        """What a state is one of, which cannot change from one fit to the next that goes on from it."""
+        names = [name for name in ("solver", "loss", "multi_class", "epsilon") if hasattr(self, name)]
+        kernel = "linear" if kernel.name == "linear" else kernel
+        return {name: getattr(self, name) for name in names} | {"kernel": kernel, "the constant feature": bias} | about
+
+    def _earlier_state(self, X, problems, nature):
+        """The state to go on from, or None, and the fingerprint of the rows if anyone will ask."""
+        if not self.warm_start:
+            return None, None
+        rows_id = fingerprint(X, problems.labelings, problems.weights)
+        memory = getattr(self, "_memory", None)
+        if memory is None:
+            return None, rows_id
+        memory.check_nature(nature, "warm_start")
+        return memory.state_for(rows_id, self.kernel != "linear" or self.solver == "sdca"), rows_id
+
+    def _remember(self, state, nature, rows_id) -> None:
+        self._memory = None
+        if self.warm_start:
+            self._memory = Memory(state, nature, rows_id)
+        elif missing_for_partial_fit(self) is None:
+            self._memory = Memory(without_rows(state), nature)
+
+    def _learn(self, X, problems, about) -> None:
+        """One pass over the rows of one call of `partial_fit`."""
+        from pegasos.online import one_pass
+
+        validation.check_regularisation(problems, X.dtype)
+        kernel, bias = self._resolved_kernel(X, None), self._bias()
+        squares = squared_norms(X)
+        validation.check_magnitudes(X, squares, kernel, bias)
+        nature = self._nature(kernel, bias, about)
+        memory = getattr(self, "_memory", None)
+        if memory is not None:
+            memory.check_nature(nature, "partial_fit")
+        schedule = self._schedule()
+        rows = self._rows(X, squares, kernel, bias, schedule)
+        state = one_pass(rows, problems, schedule, self._loss(), None if memory is None else memory.state)
+        steps = state.columns["steps"].copy()
+        model = state.model().astype(X.dtype, copy=False)
+        self._keep(self._model_attributes(model, X, kernel, bias) | about | {"t_": steps, "n_iter_": int(steps.max())})
+        self._memory = Memory(without_rows(state), nature)
+
+    def _warn_if_missed(self, solution) -> None:
+        found, steps = solution.certificate, self.n_iter_
+        if solution.interrupted:
+            _warn(
+                f"Interrupted after {steps} steps: the model is the one reached, with a gap of at most "
+                f"{found.gap.max():.3g}."
+            )
+        elif solution.timed_out and solution.steps.min() == 0:
+            _warn("max_time ended the fit before every column took a step.")
+        elif solution.timed_out and np.isnan(found.objective).any():
+            _warn(f"max_time left no time for a certificate after {steps} steps: the gap is not known.")
+        if self.tol is not None and (worst := found.relative_gap.max()) > self.tol:
+            _warn(
+                f"The gap reached {worst:.3g}, above tol={self.tol:g}, after {steps} steps. Increase max_passes or "
+                "max_iter, raise lam (lower C), or use solver='sdca'."
+            )
+
+    def _scores(self, X) -> np.ndarray:
+        """Scores of the rows of X in each column, the intercept included."""
+        precomputed = self._kernel.name == "precomputed"
+        X = validate_data(
+            self, X, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32], reset=False
+        )
+        X = canonical(X)
+        if self._kernel.name == "linear":
+            scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
+        elif precomputed:
+            scores = X[:, self.support_] @ self.dual_coef_.T
+        else:
+            scores = self._kernel_scores(X.astype(self.dual_coef_.dtype, copy=False))
+        return scores + self.intercept_
+
+    def _kernel_scores(self, X) -> np.ndarray:
+        scores = np.zeros((X.shape[0], len(self.dual_coef_)), self.dual_coef_.dtype)
+        if not self.support_.size:
+            return scores
+        at_once = int(np.clip(BYTES_PER_PREDICTION / (self.support_.size * scores.itemsize), 1, 4096))
+        for first in range(0, X.shape[0], at_once):
+            rows = slice(first, first + at_once)
+            scores[rows] = self._kernel(X[rows], self.support_vectors_) @ self.dual_coef_.T
+        return scores
+
+    @property
+    def save(self):
+        """Model files; come in a later version."""
+        raise NotYet("save is not implemented yet; it comes in a later version. Use joblib.dump meanwhile.")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+
+def missing_for_partial_fit(estimator) -> str | None:
+    """What an estimator lacks to learn online; None: nothing."""
+    if estimator.solver != "pegasos":
+        return f"it needs solver='pegasos', got {estimator.solver!r}; dual coordinate ascent has to know all rows."
+    if estimator.kernel != "linear":
+        return f"it needs kernel='linear', got {estimator.kernel!r}; a kernel model has to know all rows."
+    if estimator.lam is None:
+        return "it needs lam; what C amounts to depends on the number of rows, which is not known."
+    return None
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, ConvergenceWarning, stacklevel=5)

@@ -1,0 +1,261 @@
+"""PegasosRegressor."""
+
+from __future__ import annotations
+
+import time
+from numbers import Real
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pegasos.estimators import validation
+from pegasos.estimators.base import PegasosBase, missing_for_partial_fit
+from pegasos.estimators.memory import offered_if
+from pegasos.kernels import canonical
+from pegasos.problems import regression
+
+
+class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
+    """Support vector regression trained by exact Pegasos, all targets in one pass over the data.
+
+    Each column (a target) minimises ``lam/2 ||w||² + Σ sᵢ max(0, |yᵢ - fᵢ| - epsilon) / Σ sᵢ``. `dual_gap_` certifies
+    how far from the optimum the result is, at most. Ctrl-C ends a fit early: the model is the one reached, with its gap
+    and a warning.
+
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed"} or callable, default="linear"
+        A callable gets two matrices of rows and returns the matrix of kernel values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        As in `sklearn.svm.SVC`: ``exp(-gamma ||x - z||²)``. "scale" is 1 / (n_features * X.var()), the variance
+        weighted by `sample_weight`; "auto" is 1 / n_features.
+    degree : int, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly" and "sigmoid".
+    kernel_params : dict, default=None
+        Keyword arguments of a callable kernel.
+    lam : float, default=None
+        Regularisation. Give `lam` or `C`; neither means C = 1.
+    C : float, default=None
+        lam = 1 / (C Σ weights), for each column over its own rows.
+    loss : {"epsilon_insensitive"}, default="epsilon_insensitive"
+        ``max(0, |y - f| - epsilon)``.
+    epsilon : float, default=0.1
+        Errors up to this are free; in the units of the targets.
+    solver : {"pegasos", "sdca"}, default="pegasos"
+        The primal sub-gradient step, or dual coordinate ascent: no loss of accuracy at small lam, and a tight gap.
+    max_iter : int, default=None
+        Steps of each column (T in the literature).
+    max_passes : float, default=None
+        Passes over each column's rows. The sooner of the two ends; both None: 20 passes, or 1000 when `tol` is set.
+    tol : float, default=None
+        Stop a column when its gap is at most this fraction of the zero model's objective, mean (|y| - epsilon)₊.
+    max_time : float, default=None
+        Stop after so many seconds, the certificate included. It is left out (nan) where it would take more than half.
+    batch_size : int or "all", default=1
+        Rows of one step; "all" is the full sub-gradient.
+    sampling : {"shuffle", "replacement", "cyclic"}, default="shuffle"
+        The order of the rows.
+    average : {False, "uniform", "suffix", "weighted"}, default="weighted"
+        Which iterates the model is the mean of; False is the last iterate. "uniform": all; "weighted": all, in
+        proportion to their step; "suffix": the second half. Under "sdca" any average is the mean over a pass.
+    project : bool, default=False
+        Project on the ball ||w|| ≤ √(P₀/lam) after each step, P₀ the objective of the zero model.
+    fit_intercept : bool or "auto", default="auto"
+        Add a constant feature, penalised like the others, as `LinearSVR` does. "auto": for the linear kernel; with
+        another one the mean of the targets is taken off before and added to `intercept_` after, since a kernel model
+        without an intercept would have to reach for it.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature.
+    n_landmarks : None
+        Comes in a later version.
+    cache_size : float, default=None
+        Megabytes for the kernel matrix; None: 2000. A larger matrix is computed block by block.
+    device : {"auto", "cpu"}, default="auto"
+        "cuda" comes in a later version.
+    checkpoint : None
+        Comes in a later version.
+    warm_start : bool, default=False
+        Go on from the last fit: `max_iter` and `max_passes` count further steps, t is never reset, and `lam` or `C` may
+        change. Kernels and "sdca" need the same rows.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the rows.
+    verbose : int, default=0
+        1 shows a progress bar with the objective and the gap after passes 1, 2, 4, 8, ...; where the output is no
+        terminal, a line for each.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_targets, n_features)
+        Linear kernel only.
+    intercept_ : ndarray of shape (n_targets,)
+    support_, support_vectors_, dual_coef_
+        Kernels only: rows that have a coefficient, the rows themselves, and the coefficients (n_targets, n_support).
+    violations_ : ndarray of int, shape (n_targets, n_support)
+        Kernels only: how often each support row changed the model.
+    n_iter_ : int
+        Most steps of any target.
+    t_ : ndarray of int, shape (n_targets,)
+        Steps of each target.
+    objective_, dual_gap_ : ndarray of shape (n_targets,)
+        Objective of each target, and a bound on its distance from the optimum; nan for indefinite kernels.
+    history_ : list of dict
+        Records of step, objective (mean over the targets), gap (largest) and seconds.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from pegasos import PegasosRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PegasosRegressor(C=10, solver="sdca", random_state=0).fit(scale(X), y)
+    >>> bool(model.score(scale(X), y) > 0.45)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **PegasosBase._parameter_constraints,
+        "loss": [StrOptions({"epsilon_insensitive"})],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        kernel_params=None,
+        lam=None,
+        C=None,
+        loss="epsilon_insensitive",
+        epsilon=0.1,
+        solver="pegasos",
+        max_iter=None,
+        max_passes=None,
+        tol=None,
+        max_time=None,
+        batch_size=1,
+        sampling="shuffle",
+        average="weighted",
+        project=False,
+        fit_intercept="auto",
+        intercept_scaling=1.0,
+        n_landmarks=None,
+        cache_size=None,
+        device="auto",
+        checkpoint=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.lam = lam
+        self.C = C
+        self.loss = loss
+        self.epsilon = epsilon
+        self.solver = solver
+        self.max_iter = max_iter
+        self.max_passes = max_passes
+        self.tol = tol
+        self.max_time = max_time
+        self.batch_size = batch_size
+        self.sampling = sampling
+        self.average = average
+        self.project = project
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.n_landmarks = n_landmarks
+        self.cache_size = cache_size
+        self.device = device
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Train on the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            float32 is computed in float32, everything else in float64. For "precomputed", the kernel matrix.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        started = time.perf_counter()
+        validation.check_supported(self)
+        validation.check_combinations(self)
+        accepted = False if self.kernel == "precomputed" else "csr"
+        X, targets, about = self._checked(X, y, accepted)
+        sample_weight = validation.check_weights(sample_weight, X)
+        offset = np.zeros(targets.shape[1])
+        if self.fit_intercept == "auto" and self.kernel != "linear":
+            offset = np.average(targets, axis=0, weights=sample_weight)
+        centred = (targets - offset).astype(X.dtype)
+        problems = self._regularised(regression(centred, self.epsilon, sample_weight))
+        self._train(X, targets, problems, sample_weight, started, about, offset)
+        return self
+
+    @offered_if(missing_for_partial_fit)
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Go on training with one pass over these rows; the step count t goes on, too.
+
+        Exists for ``solver="pegasos"``, ``kernel="linear"`` and a given `lam`. Calls in turn are one run of Pegasos
+        over the rows as they come: in order with ``sampling="cyclic"``, else shuffled (or drawn) within each call. There is
+        no certificate, since earlier rows are gone. "suffix" averages over a window that doubles.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Used as given: in `fit` the mean weight is 1, here the mean over all calls is not known.
+
+        Returns
+        -------
+        self
+        """
+        validation.check_supported(self)
+        validation.check_combinations(self)
+        X, targets, about = self._checked(X, y, "csr", reset=getattr(self, "_memory", None) is None)
+        weights = validation.check_weights(sample_weight, X)
+        problems = regression(targets.astype(X.dtype), self.epsilon, weights).with_lam(self.lam)
+        self._learn(X, problems, about)
+        return self
+
+    def _checked(self, X, y, accept_sparse, reset=True):
+        """Checked rows, targets (n_samples, n_targets) in float64, and what they were."""
+        X, y = validate_data(
+            self, X, y, accept_sparse=accept_sparse, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True,
+            reset=reset,
+        )  # fmt: skip
+        targets = np.asarray(y, np.float64).reshape(len(y), -1)
+        validation.check_targets(targets, X.dtype)
+        return canonical(X), targets, {"_targets": None if y.ndim == 1 else targets.shape[1]}
+
+    def _loss(self):
+        from pegasos.losses import Loss
+
+        return Loss.EPSILON_INSENSITIVE
+
+    def predict(self, X):
+        """Predicted targets of the rows of X, of the shape they had in `fit`."""
+        check_is_fitted(self, "_targets")
+        scores = self._scores(X)
+        return scores[:, 0] if self._targets is None else scores

@@ -1,0 +1,96 @@
+"""Looking on at a fit: the progress bar of `verbose`, and scikit-learn's callbacks where the version has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # scikit-learn before 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing to support."""
+
+
+MOST_PASSES_COUNTED = 10**6
+
+
+class TaskTree:
+    """The fit as scikit-learn's callbacks see it: a task with one subtask a pass."""
+
+    def __init__(self, estimator, X, y, metadata: dict, passes: float, attributes: Callable[[np.ndarray], dict]):
+        self.estimator, self.attributes = estimator, attributes
+        self.data = dict(estimator=estimator, X=X, y=y, metadata=metadata)
+        self.root: Any = None
+        self.present: Any = None  # the pass that runs
+        self.begun = 0
+        if hasattr(estimator, "_init_callback_context"):
+            most = int(np.ceil(passes)) if passes <= MOST_PASSES_COUNTED else None
+            self.root = estimator._init_callback_context(max_subtasks=most)
+
+    @property
+    def watched(self) -> bool:
+        """Whether anyone looks on."""
+        return self.root is not None and bool(getattr(self.estimator, "_skl_callbacks", []))
+
+    def begin(self) -> None:
+        """The fit begins, and its first pass."""
+        if self.root is not None:
+            self.root.call_on_fit_task_begin(**self.data)
+        if self.watched:
+            self._begin_pass()
+
+    def after_pass(self, passes: int, model: Callable[[], np.ndarray]) -> bool:
+        """A pass has ended; True if someone has seen enough."""
+        if self.present is None:
+            return False
+        stop = self.present.call_on_fit_task_end(
+            **self.data, reconstruction_attributes=lambda: self.attributes(model())
+        )
+        self._begin_pass()
+        return stop
+
+    def end(self) -> None:
+        """The fit has ended, and the estimator is fitted."""
+        if self.root is not None:
+            self.root.call_on_fit_task_end(**self.data, reconstruction_attributes={})
+
+    def _begin_pass(self) -> None:
+        most = self.root.max_subtasks
+        self.present = None
+        if most is None or self.begun < most:
+            self.begun += 1
+            self.present = self.root.subcontext(task_name="pass")
+            self.present.call_on_fit_task_begin(**self.data)
+
+
+@contextmanager
+def progress_shown(name: str, verbose: int) -> Iterator[tuple[Callable[[dict], None] | None, Callable | None]]:
+    """Yield (record, progress), what a `solver.Watcher` calls: a bar on a terminal or in a notebook, else lines."""
+    if not verbose:
+        yield None, None
+        return
+    from rich.console import Console
+
+    console = Console()
+    if not (console.is_terminal or console.is_jupyter):
+        yield lambda record: print(f"[{name}] step {record['step']}: {_text(record)}, {record['seconds']:.1f} s"), None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.fields[found]}"), console=console) as bar:
+        task = bar.add_task(name, total=1.0, found="")
+        yield (
+            lambda record: bar.update(task, found=f"step {record['step']}: {_text(record)}"),
+            lambda done: bar.update(task, completed=done),
+        )
+        bar.update(task, completed=1.0)
+
+
+def _text(record: dict) -> str:
+    return f"mean objective {record['objective']:.6g}, largest gap {record['gap']:.3g}"

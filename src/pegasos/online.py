@@ -1,0 +1,54 @@
+"""Learning online: one pass over the rows at hand, going on from the rows before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pegasos.losses import Loss
+from pegasos.problems import Problems
+from pegasos.rows import Rows
+from pegasos.schedule import Schedule, equal_row_sets
+from pegasos.solver import solve
+from pegasos.state import State
+from pegasos.step import Rule
+
+
+def one_pass(rows: Rows, problems: Problems, schedule: Schedule, loss: Loss, before: State | None) -> State:
+    """The state after one pass over `rows` (pegasos). Weights are used as given: their mean is not known.
+
+    Columns without a row here stay as they are. The rows that a last batch falls short of are a batch of their own.
+    """
+    problems = replace(problems, as_given=True)
+    schedule = replace(schedule, max_steps=np.inf, max_passes=1, max_time=None, tol=None, certified=False, endless=True)
+    if before is None:
+        before = solve(rows, problems, Rule.PEGASOS, replace(schedule, max_steps=0), loss=loss).state
+    schedule = replace(schedule, seed=schedule.seed + int(before.columns["steps"].max()))  # another order each time
+    whole = before.select(np.ones(problems.n_columns, bool))  # a copy: an error loses nothing
+    whole.columns["place"] = np.arange(problems.n_columns)
+    for keep, batch, count in _parts(problems, schedule.batch):
+        steps = replace(schedule, batch=batch, max_steps=count)
+        if keep.all():
+            whole = solve(rows, problems, Rule.PEGASOS, steps, loss=loss, state=whole).state
+            continue
+        part = solve(rows, problems.alone(keep), Rule.PEGASOS, steps, loss=loss, state=whole.select(keep)).state
+        part.columns["place"] = np.flatnonzero(keep)
+        whole.store(part)
+        whole.position = part.position
+    return replace(whole, position=None)
+
+
+def _parts(problems: Problems, batch: int | None):
+    """Yield which columns take how many steps of which batch size."""
+    n_rows = problems.n_rows
+    if batch is None or batch == 1:
+        if n_rows.any():
+            yield n_rows > 0, batch, np.inf
+        return
+    for group in equal_row_sets(problems):
+        whole, rest = divmod(int(n_rows[group][0]), batch)
+        if whole:
+            yield group, batch, whole
+        if rest:
+            yield group, rest, 1
