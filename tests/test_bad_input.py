@@ -469,6 +469,43 @@ def test_what_is_not_implemented_says_so_by_name(multiclass, kernel, name, value
     assert_refused(rf"\b{name}\b", *multiclass, NotImplementedError, kernel=kernel, **{name: value})
 
 
+# --- no parameter is accepted and ignored ---------------------------------------------------------
+
+CHANGES_THE_MODEL = {
+    "kernel": (dict(kernel="rbf"), dict(kernel="laplacian")),
+    "gamma": (dict(kernel="rbf", gamma=0.1), dict(kernel="rbf", gamma=0.2)),
+    "degree": (dict(kernel="poly", degree=2), dict(kernel="poly", degree=3)),
+    "coef0": (dict(kernel="poly", coef0=1.0), dict(kernel="poly", coef0=0.5)),
+    "kernel_params": (
+        dict(kernel=rbf_kernel, kernel_params={"gamma": 0.1}),
+        dict(kernel=rbf_kernel, kernel_params={"gamma": 0.2}),
+    ),
+    "lam": (dict(lam=0.1), dict(lam=0.2)),
+    "C": (dict(C=0.1), dict(C=0.2)),
+    "loss": (dict(loss="hinge"), dict(loss="squared_hinge")),
+    "loss log": (dict(loss="hinge"), dict(loss="log_loss")),
+    "multi_class": (dict(multi_class="ovr"), dict(multi_class="ovo")),
+    "multi_class crammer": (dict(multi_class="ovr"), dict(multi_class="crammer_singer")),
+    "solver": (dict(solver="pegasos"), dict(solver="sdca")),
+    "max_iter": (dict(max_iter=10), dict(max_iter=20)),
+    "max_passes": (dict(max_passes=1), dict(max_passes=2)),
+    "tol": (dict(lam=1.0, solver="sdca", max_passes=500), dict(lam=1.0, solver="sdca", max_passes=500, tol=0.1)),
+    "batch_size": (dict(batch_size=1), dict(batch_size=2)),
+    "sampling": (dict(sampling="shuffle"), dict(sampling="replacement")),
+    "sampling cyclic": (dict(sampling="shuffle"), dict(sampling="cyclic")),
+    "average": (dict(average=False), dict(average="weighted")),
+    "average uniform": (dict(average="weighted"), dict(average="uniform")),
+    "average suffix": (dict(average="weighted"), dict(average="suffix")),
+    "project": (dict(lam=1e-3, max_iter=20, average=False), dict(lam=1e-3, max_iter=20, average=False, project=True)),
+    "fit_intercept": (dict(fit_intercept=True), dict(fit_intercept=False)),
+    "intercept_scaling": (dict(intercept_scaling=1.0), dict(intercept_scaling=2.0)),
+    "class_weight": (dict(class_weight=None), dict(class_weight={0: 1, 1: 2, 2: 3, 3: 4})),
+    "random_state": (dict(random_state=0), dict(random_state=1)),
+}
+CHANGES_SOMETHING_ELSE = {"max_time", "cache_size", "verbose", "device", "warm_start"}  # each has a test
+NOT_YET = {"n_landmarks", "checkpoint"}
+
+
 def test_every_parameter_is_accounted_for():
     parameters = set(inspect.signature(PegasosClassifier).parameters)
     tested = {name.split()[0] for name in CHANGES_THE_MODEL} | CHANGES_SOMETHING_ELSE | NOT_YET

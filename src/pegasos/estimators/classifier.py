@@ -233,8 +233,8 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         """Go on training with one pass over these rows; the step count t goes on, too.
 
         Exists for ``solver="pegasos"``, ``kernel="linear"`` and a given `lam`. Calls in turn are one run of Pegasos
-        over the rows as they come: in order with ``sampling="cyclic"``, else shuffled (or drawn) within each call. There is
-        no certificate, since earlier rows are gone. "suffix" averages over a window that doubles.
+        over the rows as they come: in order with ``sampling="cyclic"``, else shuffled (or drawn) within each call.
+        There is no certificate, since earlier rows are gone. "suffix" averages over a window that doubles.
 
         Parameters
         ----------
