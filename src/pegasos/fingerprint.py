@@ -16,5 +16,5 @@ def fingerprint(*arrays) -> str:
         digest.update(str(len(parts)).encode())
         for part in parts:
             digest.update(f"{part.dtype.str}{part.shape}".encode())
-            digest.update(np.ascontiguousarray(part).view(np.uint8) if part.size else b"")
+            digest.update(np.ascontiguousarray(part).view(np.uint8).data if part.size else b"")
     return digest.hexdigest()
