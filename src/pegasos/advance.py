@@ -5,6 +5,7 @@ Each way runs the same scalar steps (`pegasos.step`); they differ in how scores 
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 import numpy as np
@@ -20,8 +21,8 @@ from pegasos.step import Average, Rule
 
 KERNEL_BLOCK = 128
 DIRECT_PULL_RATE = 0.1
-OPERATIONS_PER_CALL = 3e8  # of compiled loops between two looks at the clock ...
-OPERATIONS_IF_TIMED = 5e7  # ... and where there is a time limit
+OPERATIONS_PER_CALL = 3e8  # of compiled loops between two looks at the clock
+SECONDS_PER_CALL = 0.05  # where there is a time limit
 
 
 class Advance:
@@ -39,6 +40,7 @@ class Advance:
         self.way = rows.way(self.columns_per_row)
         self.squares = rows.squares if self.way != Way.BLOCKS else None
         self.pull_rate = 1.0  # of the rows and columns of the latest steps
+        self.pace = 0.0  # draws a second of the latest steps
 
     def length(self, n_columns: int) -> int:
         """Draws of the next stretch, a multiple of the batch size."""
@@ -49,8 +51,10 @@ class Advance:
         elif self.way in (Way.DIRECT, Way.SPARSE) or (self.way == Way.EITHER and self._few_pull()):
             # Long enough for threads to be worth starting, short enough to look at the clock between two calls.
             columns = n_columns if self.way == Way.SPARSE else min(n_columns, self.columns_per_row)
-            operations = OPERATIONS_PER_CALL if schedule.max_time is None else OPERATIONS_IF_TIMED
-            length = int(np.clip(operations / (self.rows.width * columns), 64, 65536))
+            draws = OPERATIONS_PER_CALL / (self.rows.width * columns)
+            if schedule.max_time is not None:
+                draws = min(draws, self.pace * SECONDS_PER_CALL)
+            length = int(np.clip(draws, 64, 65536))
         elif self.rows.dual:
             length = min(KERNEL_BLOCK, self.rows.at_once)
         else:  # the Gram matrix costs B per row where scores and update cost 2P
@@ -59,12 +63,14 @@ class Advance:
 
     def over(self, state: State, index: np.ndarray) -> None:
         """Take all steps of the draws `index`."""
+        began = time.perf_counter()
         if self.way == Way.SPARSE:
             self._sparse(state, index)
         elif self.way == Way.DIRECT or (self.way == Way.EITHER and self._few_pull()):
             self._direct(state, index)
         else:  # a matrix product spreads many pulls faster
             self._block(state, index)
+        self.pace = len(index) / max(time.perf_counter() - began, 1e-9)
 
     def _few_pull(self) -> bool:
         return self.pull_rate <= DIRECT_PULL_RATE

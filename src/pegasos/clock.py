@@ -31,6 +31,7 @@ class Clock:
         self.timed_out = False
         self.interrupted = False
         self._share = np.inf
+        self._looked: float | None = None
 
     @property
     def limited(self) -> bool:
@@ -51,11 +52,14 @@ class Clock:
         """Give the next of `n_parts` parts its share of the time that is left."""
         if self.limited:
             now = self.seconds
-            self._share = now + (self._end() - now) / n_parts
+            self._share, self._looked = now + (self._end() - now) / n_parts, None
 
     def is_up(self) -> bool:
-        """Whether no step is to be taken any more."""
-        if self.limited and self.seconds > min(self._end(), self._share):
+        """Whether no step is to be taken any more; what was done since the last look will take as long again."""
+        now = self.seconds
+        last = 0.0 if self._looked is None else now - self._looked
+        self._looked = now
+        if self.limited and now + last > min(self._end(), self._share):
             self.timed_out = True
             return True
         return self.interrupted

@@ -89,7 +89,8 @@ class Kernel:
     def matrix(self, X, squares, in_parallel, go_on: Callable[[float], bool] | None = None) -> np.ndarray | None:
         """All kernel values among the rows of X; ``in_parallel(work, n)`` calls work(first, last) on parts of range(n).
 
-        Kernels of one product are computed in strips above the diagonal and mirrored: half the products and functions.
+        Kernels of one product are computed in strips up to the diagonal and mirrored: half the products and functions.
+        From the top down, so that memory is first touched as it is filled, which takes its time, too.
         ``go_on(part)`` is asked after each strip, with the part of the work that is done; None if it says no.
         """
         n_rows = X.shape[0]
@@ -99,24 +100,26 @@ class Kernel:
             last = min(first + STRIP, n_rows)
             rows = slice(first, last)
             own = None if squares is None else squares[rows]
-            if go_on is not None and first and not go_on(_part_done(first / n_rows, halved)):
+            done = first / n_rows
+            if go_on is not None and first and not go_on(done**2 if halved else done):
                 return None
             if not halved:
                 matrix[rows] = self(X[rows], X, own, squares)
                 continue
-            strip = matrix[rows, first:]
-            np.matmul(X[rows], X[first:].T, out=strip)
+            strip = matrix[rows, :last]
+            np.matmul(X[rows], X[:last].T, out=strip)
 
-            def transform(a, b, strip=strip, own=own, first=first):
-                self.transform(strip[a:b], None if own is None else own[a:b], None if own is None else squares[first:])
+            def transform(a, b, strip=strip, own=own, last=last):
+                self.transform(strip[a:b], None if own is None else own[a:b], None if own is None else squares[:last])
 
-            def mirror(a, b, rows=rows, last=last):
-                for column in range(last + a, last + b, MIRROR):
-                    part = slice(column, min(column + MIRROR, last + b))
+            def mirror(a, b, rows=rows):
+                for column in range(a, b, MIRROR):
+                    part = slice(column, min(column + MIRROR, b))
                     matrix[part, rows] = matrix[rows, part].T
 
             in_parallel(transform, last - first)
-            in_parallel(mirror, n_rows - last)
+            if first:
+                in_parallel(mirror, first)
         return matrix
 
     def diagonal(self, X, squares=None) -> np.ndarray:
@@ -145,11 +148,6 @@ class Kernel:
         if not np.isfinite(values).all():
             raise ValueError("The kernel function returned NaN or infinity.")
         return values
-
-
-def _part_done(part: float, halved: bool) -> float:
-    """The part of a matrix's entries in its first rows; above the diagonal the first ones have most."""
-    return 1.0 - (1.0 - part) ** 2 if halved else part
 
 
 def canonical(X):

@@ -19,7 +19,7 @@ intercept is one extra row of the state, never a copied X; for kernels it stands
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -252,9 +252,7 @@ class KernelRows(Rows):
         self._support = SupportRows(X, self.norms)
         fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
         if fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
-            began = time.perf_counter()
-            in_time = lambda part: began + (time.perf_counter() - began) / part < until
-            self.matrix = kernel.matrix(X, self.norms, in_parallel, in_time)
+            self.matrix = kernel.matrix(X, self.norms, in_parallel, in_time_for(until))
         if self.matrix is None:
             self.at_once = int(np.clip(cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, STRIP))
 
@@ -342,6 +340,17 @@ class KernelRows(Rows):
             own = coefficients[block.rows]
             norms += np.einsum("ip,pi->p", own, self.scores(block, coefficients), dtype=np.float64)
         return norms
+
+
+def in_time_for(until: float) -> Callable[[float], bool]:
+    """A judge of whether work ends by ``until``, given the part of it that is done; the first fifth is for granted."""
+    began = time.perf_counter()
+
+    def in_time(part: float) -> bool:
+        spent = time.perf_counter() - began
+        return spent < 0.2 * (until - began) or began + spent / part < until
+
+    return in_time
 
 
 class SupportRows:

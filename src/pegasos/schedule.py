@@ -118,6 +118,7 @@ def _largest_curvature(rows: Rows, weights, columns) -> np.ndarray:
 
 def equal_row_sets(problems: Problems) -> list[np.ndarray]:
     """Masks of the columns that share their rows."""
-    _, kinds = np.unique(problems.row_sets, axis=1, return_inverse=True)
-    kinds = kinds.ravel()[problems.columns[:, 1]]
+    known: dict[bytes, int] = {}
+    sets = np.packbits(problems.row_sets, axis=0)
+    kinds = np.array([known.setdefault(part.tobytes(), len(known)) for part in sets.T])[problems.columns[:, 1]]
     return [kinds == kind for kind in np.unique(kinds)]

@@ -29,7 +29,8 @@ from pegasos.step import Average, Rule
 LARGEST_BLOCK_BATCH = 1024  # a larger batch fills blocks by itself and needs no look-ahead
 REFRESH_FROM = 8  # passes after which kept scores are first computed anew ...
 REFRESH_EVERY = 64  # ... and at the latest between two times
-WIDE_FROM = 2**22  # steps after which the sums of a float32 problem go on in float64
+WIDE_FROM = 2**23  # steps after which the sums of a float32 problem go on in float64 ...
+WIDE_ABOVE = 2.0**17  # ... or as soon as the sum is so many times as large as a pull
 
 
 @dataclass
@@ -120,6 +121,7 @@ class _Run:
         self.advance = Advance(rows, problems, self.weights, schedule, rule, loss, self.average)
         self.whole = self._first_state(loss)
         self.begun_passes = 0
+        self._largest_square = float(rows.squares.max()) if rows.dtype == np.float32 else 0.0
         self.history: list[dict] = []
         self.stopped = False
         self._timed = -1.0  # seconds at which the certificate's time was last estimated
@@ -262,7 +264,7 @@ class _Run:
 
     def _leave(self, state, stream) -> State:
         """Finished columns leave; few at a time wait for company, since those who stay are copied."""
-        if state.sums.dtype == np.float32 and state.columns["steps"].max() > WIDE_FROM:
+        if state.sums.dtype == np.float32 and self._pulls_get_lost(state):
             state.widen()
         finished = state.finished
         if not finished.any() or (finished.mean() < 1 / 8 and not finished.all()):
@@ -274,6 +276,12 @@ class _Run:
         state = state.select(~finished)
         self._restrict(state, stream)
         return state
+
+    def _pulls_get_lost(self, state) -> bool:
+        """Whether single pulls begin to vanish in the rounding of float32 sums."""
+        columns = state.columns
+        largest = columns["square"] / np.maximum(columns["share"] ** 2 * self._largest_square, 1e-300)
+        return columns["steps"].max() > WIDE_FROM or largest.max() > WIDE_ABOVE**2
 
     def _ends(self, state) -> bool:
         """Whether the columns at hand are done, the time is up, or someone has seen enough."""
