@@ -34,6 +34,7 @@ class Advance:
     ):  # fmt: skip
         self.rows, self.problems, self.weights, self.schedule = rows, problems, weights, schedule
         self.rule, self.loss, self.average, self.size = rule, loss, average, problems.group
+        self.group = None if self.size == 1 else self.size
         self.project = schedule.project or rule == Rule.OGD
         used = np.count_nonzero(problems.row_sets.any(axis=1))
         self.columns_per_row = problems.n_rows.sum() / max(1, used)
@@ -82,7 +83,7 @@ class Advance:
         weighted = np.zeros_like(pulls) if state.weighted.size else pulls[:0, :0]
         folds = np.empty((n_columns, 2))
         cpu.block_steps(
-            0, n_columns, self.size, state.columns, rows.scores_now(block, state), *rows.gram(block), index,
+            0, n_columns, self.group, state.columns, rows.scores_now(block, state), *rows.gram(block), index,
             self.problems.labelings, self.weights, state.alpha, state.violations, pulls, weighted, folds,
             self.schedule.batch, *self._rules(),
         )  # fmt: skip
@@ -99,7 +100,7 @@ class Advance:
 
         def steps(first, last):
             count = cpu.direct_steps(
-                first * size, last * size, size, state.columns, state.sums, state.weighted, state.products, index,
+                first * size, last * size, self.group, state.columns, state.sums, state.weighted, state.products, index,
                 rows.direct_values, self.squares, rows.bias, self.problems.labelings, self.weights, state.alpha,
                 state.violations, self.schedule.batch, *self._rules(),
             )  # fmt: skip
@@ -112,7 +113,7 @@ class Advance:
     def _sparse(self, state: State, index: np.ndarray) -> None:
         rows, X = self.rows, self.rows.X
         cpu.row_steps(
-            self.size, state.columns, state.sums, state.weighted, index, X.indptr, X.indices, X.data, self.squares,
+            self.group, state.columns, state.sums, state.weighted, index, X.indptr, X.indices, X.data, self.squares,
             rows.bias, self.problems.labelings, self.weights, state.alpha, self.schedule.batch, *self._rules(),
         )  # fmt: skip
 

@@ -191,9 +191,9 @@ class _Run:
         first, next_check, refreshed = stream.passes, 1, 0
         while not self._ends(state):
             state.turn_windows()
+            before = stream.passes
             index = stream.take(self.advance.length(len(state.columns)), self.schedule.batch)
             index = self._up_to_turn(state, index, stream)
-            before = stream.passes
             self.advance.over(state, index)
             passes = stream.passes - first
             if passes >= REFRESH_FROM and (passes >= next_check or passes - refreshed >= REFRESH_EVERY):

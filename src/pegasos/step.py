@@ -98,7 +98,10 @@ def pull_of(column, rule, loss, y, s, f, coefficient, self_product):
 
 @register_jitable
 def pulls_of(column, rule, loss, y, s, f, coefficients, self_product, pulls):
-    """The same for a row in all columns of a group: arrays of one number a column, `column` the first of them."""
+    """The same for a row in all columns of a group: arrays of one number a column, `column` the first of them.
+
+    Loops that go over single rows call `pull_of` themselves for groups of one column.
+    """
     if loss != Loss.CRAMMER_SINGER:
         pulls[0] = pull_of(column, rule, loss, y, s, f[0], coefficients[0], self_product)
     elif rule == Rule.SDCA:

@@ -3,12 +3,15 @@
 `block_steps`, `direct_steps` and `row_steps` run the same scalar functions of `pegasos.step`. They differ in how scores
 are obtained (a matrix product corrected by the Gram matrix; an inner product per dense row and column; a gather per CSR
 row for all columns) and in how pulls reach the state.
+
+`group` is None for groups of one column, so that Numba compiles the loops a second time and without the inner ones,
+else the number of columns in a group.
 """
 
 import numpy as np
 from numba import njit
 
-from pegasos.step import Rule, account, close_step, folded, mark_of, open_step, pulls_of
+from pegasos.step import Rule, account, close_step, folded, mark_of, open_step, pull_of, pulls_of
 
 # Lets sums run in SIMD lanes; NaN and infinity keep their meaning.
 SUMS = {"reassoc", "contract", "nsz"}
@@ -17,7 +20,7 @@ DIRECT_CHUNK = 64  # rows that stay in the cache while column after column meets
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def block_steps(
-    first, last, size, columns, scores, gram, known, matrix, bias, index, labelings, weights, alpha, violations,
+    first, last, group, columns, scores, gram, known, matrix, bias, index, labelings, weights, alpha, violations,
     pulls, weighted, folds, k, rule, loss, average, project,
 ):  # fmt: skip
     """Take all steps of a block in the columns first..last-1, one group after another.
@@ -28,6 +31,9 @@ def block_steps(
     average), `folds` (P, 2) the factor on the old S and the multiple of it that U loses. `alpha` is that of the
     block's start; sdca adds what the same row pulled earlier in the block.
     """
+    size = 1
+    if group is not None:
+        size = group
     n_draws = index.size
     earlier = earlier_draws(index) if rule == Rule.SDCA else index
     scales, f, held, found = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
@@ -45,6 +51,8 @@ def block_steps(
                 scales[r] = open_step(columns[lead + r], rule, average)
             for b in range(start, start + k):
                 i = index[b]
+                y = labelings[i, leader.labeling]
+                s = float(weights[i, leader.row_set])
                 for r in range(size):
                     f[r] = scales[r] * scores[lead + r, b]
                     if rule == Rule.SDCA:
@@ -53,8 +61,10 @@ def block_steps(
                         while same >= 0:
                             held[r] += pulls[lead + r, same]
                             same = earlier[same]
-                s = float(weights[i, leader.row_set])
-                pulls_of(leader, rule, loss, labelings[i, leader.labeling], s, f, held, gram[b, b], found)
+                if size == 1:
+                    pulls[lead, b] = pull_of(leader, rule, loss, y, s, f[0], held[0], gram[b, b])
+                    continue
+                pulls_of(leader, rule, loss, y, s, f, held, gram[b, b], found)
                 for r in range(size):
                     pulls[lead + r, b] = found[r]
             for b in range(start, start + k):
@@ -109,7 +119,7 @@ def fold_block(column, p, done, scores, pulls, weighted, folds):
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def direct_steps(
-    first, last, size, columns, sums, weighted_sums, products, index, values, squares, bias, labelings, weights, alpha,
+    first, last, group, columns, sums, weighted_sums, products, index, values, squares, bias, labelings, weights, alpha,
     violations, k, rule, loss, average, project,
 ):  # fmt: skip
     """Take all steps of `index` in the columns first..last-1, each by itself; return how many rows pulled.
@@ -119,6 +129,9 @@ def direct_steps(
     over them. A row costs only the columns it belongs to, and for kernels only those in which it pulls.
     `sums` or `products` are in Fortran order: a column lies side by side and stays in the cache for a chunk of rows.
     """
+    size = 1
+    if group is not None:
+        size = group
     kernel = products.size > 0
     found, pulls = np.zeros((k, size)), np.zeros((k, size))
     scales, f, held = np.zeros(size), np.zeros(size), np.zeros(size)
@@ -139,13 +152,20 @@ def direct_steps(
                     scales[r] = open_step(columns[lead + r], rule, average)
                 for b in range(k):
                     i = members[start + b]
+                    y = labelings[i, leader.labeling]
+                    s = float(weights[i, leader.row_set])
+                    if size == 1:  # without the group's arrays, which cost more than the step
+                        found[b, 0] = direct_product(kernel, values, i, products, sums, lead, bias)
+                        coefficient = alpha[i, lead] if rule == Rule.SDCA else 0.0
+                        score = scales[0] * found[b, 0]
+                        pulls[b, 0] = pull_of(leader, rule, loss, y, s, score, coefficient, squares[i])
+                        continue
                     for r in range(size):
                         found[b, r] = direct_product(kernel, values, i, products, sums, lead + r, bias)
                         f[r] = scales[r] * found[b, r]
                         if rule == Rule.SDCA:
                             held[r] = alpha[i, lead + r]
-                    s = float(weights[i, leader.row_set])
-                    pulls_of(leader, rule, loss, labelings[i, leader.labeling], s, f, held, squares[i], pulls[b])
+                    pulls_of(leader, rule, loss, y, s, f, held, squares[i], pulls[b])
                 for b in range(k):
                     i = members[start + b]
                     for r in range(size):
@@ -171,7 +191,7 @@ def direct_steps(
     return n_pulls
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(cache=True, nogil=True, fastmath=SUMS, inline="always")
 def direct_product(kernel, values, i, products, sums, p, bias):
     """<S, x> of row `i` in one column: read off, or an inner product."""
     found = products[i, p] if kernel else dense_product(values, i, sums, p)
@@ -180,7 +200,7 @@ def direct_product(kernel, values, i, products, sums, p, bias):
     return found
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(cache=True, nogil=True, fastmath=SUMS, inline="always")
 def direct_add(kernel, values, i, products, sums, weighted_sums, p, bias, v, u):
     """Add v times row `i` to S of one column and u times to U; a kernel's S is `alpha`, which the caller adds to."""
     constant = sums.shape[0] - 1
@@ -199,7 +219,7 @@ def direct_add(kernel, values, i, products, sums, weighted_sums, p, bias, v, u):
             weighted_sums[constant, p] += bias * u
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(cache=True, nogil=True, fastmath=SUMS, inline="always")
 def dense_product(values, i, sums, p):
     """Inner product of row `i` with a column of `sums`, over the row's length."""
     total = values[i, 0] * sums[0, p]
@@ -208,7 +228,7 @@ def dense_product(values, i, sums, p):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(cache=True, nogil=True, fastmath=SUMS, inline="always")
 def add_dense(values, i, sums, p, v):
     """Add v times row `i` to a column of `sums`."""
     pull = sums.dtype.type(v)
@@ -218,7 +238,7 @@ def add_dense(values, i, sums, p, v):
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def row_steps(
-    size, columns, sums, weighted_sums, index, indptr, indices, data, squares, bias, labelings, weights, alpha,
+    group, columns, sums, weighted_sums, index, indptr, indices, data, squares, bias, labelings, weights, alpha,
     k, rule, loss, average, project,
 ):  # fmt: skip
     """Take all steps of `index` over CSR rows, one row after another, all columns of a row together.
@@ -226,6 +246,9 @@ def row_steps(
     `sums` is (features, P), so that one index gathers P contiguous numbers; `bias` > 0 adds a last row of the state
     for the constant feature. `squares` are the rows' squared norms with it.
     """
+    size = 1
+    if group is not None:
+        size = group
     n_columns = columns.size
     products = np.zeros(n_columns, sums.dtype)
     scales, f, held, found = np.zeros(n_columns), np.zeros(size), np.zeros(size), np.zeros(size)
@@ -240,15 +263,20 @@ def row_steps(
                 s = float(weights[i, leader.row_set])
                 moved[lead] = s != 0.0 and leader.steps < leader.limit
                 if not moved[lead]:
-                    pulls[b, lead : lead + size] = 0.0
+                    for p in range(lead, lead + size):
+                        pulls[b, p] = 0.0
                     continue
-                for r in range(size):
+                y = labelings[i, leader.labeling]
+                for p in range(lead, lead + size):
                     if b == 0:
-                        scales[lead + r] = open_step(columns[lead + r], rule, average)
-                    f[r] = scales[lead + r] * products[lead + r]
+                        scales[p] = open_step(columns[p], rule, average)
+                    f[p - lead] = scales[p] * products[p]
                     if rule == Rule.SDCA:
-                        held[r] = alpha[i, lead + r]
-                pulls_of(leader, rule, loss, labelings[i, leader.labeling], s, f, held, squares[i], found)
+                        held[p - lead] = alpha[i, p]
+                if size == 1:
+                    pulls[b, lead] = pull_of(leader, rule, loss, y, s, f[0], held[0], squares[i])
+                    continue
+                pulls_of(leader, rule, loss, y, s, f, held, squares[i], found)
                 for r in range(size):
                     pulls[b, lead + r] = found[r]
         for b in range(k):
