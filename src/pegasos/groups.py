@@ -47,7 +47,8 @@ def group_coordinates(f, label, q, s, old, new):
     """Maximise the dual in the row's K variables: ``new = min(s·e, (g - θ)/q)``, ``g = q·old - f + e``, Σ new = 0.
 
     With caps c = s·e and z = g - q·c that is Σ (θ - z)₊ = q·s. Classes with z ≥ θ stay at their cap: taking θ for all
-    classes and then for those below it, again and again, only lowers θ and ends after at most K rounds.
+    classes and then for those below it, again and again, only lowers θ and ends after at most K rounds. (Rounding may
+    raise it by a hair: a round that leaves no fewer classes is the last.)
     """
     if q <= 0.0:
         if group_pulls(f, label, new):
@@ -64,7 +65,7 @@ def group_coordinates(f, label, q, s, old, new):
             if below == 0 or new[r] < theta:
                 count += 1
                 total += new[r]
-        if count == below or count == 0:  # 0: q·s is lost in rounding
+        if count == 0 or 0 < below <= count:  # 0: q·s is lost in rounding
             break
         below, theta = count, total / count
     for r in range(f.size):

@@ -33,7 +33,6 @@ def resume(fresh: State, before: State, schedule: Schedule) -> None:
     """Let the new state `fresh` go on where `before` stands; its limits count from there."""
     check_continues(fresh, before)
     columns, old = fresh.columns, before.columns
-    old_scales = before.scales
     for name in CARRIED:
         columns[name] = old[name]
     columns["limit"] = np.minimum(columns["limit"] + old["steps"].astype(np.float64), 2.0**62).astype(np.int64)
@@ -45,15 +44,22 @@ def resume(fresh: State, before: State, schedule: Schedule) -> None:
     _carry_alpha(fresh, before)
     _carry_average(fresh, before)
     _carry_proof(fresh, before, schedule)
-    factors = np.ones(len(columns))
+    if schedule.endless:  # the longest row of all that came
+        columns["ahead"] = np.maximum(columns["ahead"], old["ahead"])
     if fresh.rule == Rule.PEGASOS:
-        new_scales = fresh.scales
-        moved = new_scales > 0
-        factors[moved] = old_scales[moved] / new_scales[moved]
-    fresh.rescale(factors)
+        _keep_model(fresh, before.scales)
+    columns["turn"] = next_turn(columns, fresh.rule)
+
+
+def _keep_model(fresh: State, old_scales: np.ndarray) -> None:
+    """Rescale S where its scale is another one than before, so that the model stays the same."""
+    columns, scales = fresh.columns, fresh.scales
+    factors = np.where(scales > 0, old_scales / np.where(scales > 0, scales, 1.0), 1.0)
+    other = factors != 1.0
+    fresh.rescale(factors, np.where(other, columns["average"], 0.0))
+    columns["average"][other] = 0.0
     columns["square"] *= factors**2
     columns["mass"] *= factors
-    columns["turn"] = next_turn(columns, fresh.rule)
 
 
 def _carry_alpha(fresh: State, before: State) -> None:

@@ -72,7 +72,7 @@ def column_records(rows: Rows, problems: Problems, weights, schedule: Schedule, 
     """A record of `state.COLUMN` for each column, before its first step; `weights` are the normalised ones."""
     columns = np.zeros(problems.n_columns, COLUMN)
     n_rows = problems.n_rows
-    batch = n_rows if schedule.batch is None else np.full(len(n_rows), schedule.batch)
+    batch = np.maximum(n_rows, 1) if schedule.batch is None else np.full(len(n_rows), schedule.batch)
     columns["place"] = np.arange(problems.n_columns)
     columns["labeling"], columns["row_set"] = problems.columns.T
     columns["lam"] = problems.lam

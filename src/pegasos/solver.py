@@ -157,6 +157,9 @@ class _Run:
         if self.before is not None:
             resume(state, self.before, schedule)
             rows.refresh(state)
+            unknown = np.isnan(columns["square"])
+            if unknown.any():
+                columns["square"][unknown] = rows.square_norms(state.sums[:, unknown])
         return state
 
     def _alpha(self, sums, columns) -> np.ndarray:

@@ -108,7 +108,7 @@ class State:
         columns = np.zeros(weights.shape[1], COLUMN)
         columns["place"] = np.arange(len(columns))
         columns["lam"], columns["steps"], columns["shrink"] = lam, steps, 1.0
-        columns["best_dual"] = -np.inf
+        columns["best_dual"], columns["square"] = -np.inf, np.nan  # the rows will tell the norm
         none = np.zeros((0, 0), weights.dtype)
         scales = (columns["lam"] * steps).astype(weights.dtype)
         return cls(columns, weights * scales, none, none, none, none, none, Rule.PEGASOS, Average.LAST)
@@ -234,6 +234,6 @@ def next_turn(columns: np.ndarray, rule: Rule) -> np.ndarray:
     if rule == Rule.SDCA:
         return columns["window"] + columns["n_rows"].astype(np.int64)
     ends = columns["horizon"].copy()
-    while (later := ends // 2 > columns["window"]).any():
+    while (later := (ends // 2 > columns["window"]) & (ends // 2 >= columns["steps"])).any():
         ends[later] //= 2
     return ends

@@ -120,7 +120,9 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         from pegasos.rows import DenseRows, KernelRows, SparseRows
 
         if kernel.name == "linear":
-            return (SparseRows if hasattr(X, "indptr") else DenseRows)(X, bias, squares)
+            if hasattr(X, "indptr"):
+                return SparseRows(X, bias, squares)
+            return DenseRows(np.ascontiguousarray(X), bias, squares)  # steps go over single rows
         cache_bytes = 1e6 * (DEFAULT_CACHE_MB if self.cache_size is None else self.cache_size)
         draws = min(schedule.max_steps, schedule.max_passes * X.shape[0]) * (schedule.batch or X.shape[0])
         return KernelRows(X, kernel, bias, cache_bytes, draws, squares, until)
@@ -197,8 +199,8 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
     def _nature(self, kernel, bias, about) -> dict:
         """What a state is one of, which cannot change from one fit to the next that goes on from it."""
         names = [name for name in ("solver", "loss", "multi_class", "epsilon") if hasattr(self, name)]
-        kernel = "linear" if kernel.name == "linear" else kernel
-        return {name: getattr(self, name) for name in names} | {"kernel": kernel, "the constant feature": bias} | about
+        found = {"kernel": "linear" if kernel.name == "linear" else kernel, "n_features": self.n_features_in_}
+        return found | {name: getattr(self, name) for name in names} | {"the constant feature": bias} | about
 
     def _earlier_state(self, X, problems, nature):
         """The state to go on from, or None, and the fingerprint of the rows if anyone will ask."""
@@ -208,8 +210,9 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         memory = getattr(self, "_memory", None)
         if memory is None:
             return None, rows_id
+        state = memory.state_for(rows_id, self.kernel != "linear" or self.solver == "sdca")
         memory.check_nature(nature, "warm_start")
-        return memory.state_for(rows_id, self.kernel != "linear" or self.solver == "sdca"), rows_id
+        return state, rows_id
 
     def _remember(self, state, nature, rows_id) -> None:
         self._memory = None
@@ -225,7 +228,7 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         validation.check_regularisation(problems, X.dtype)
         kernel, bias = self._resolved_kernel(X, None), self._bias()
         squares = squared_norms(X)
-        validation.check_magnitudes(X, squares, kernel, bias)
+        validation.check_magnitudes(X, squares, kernel, bias, hints=False)  # a few rows tell little of all
         nature = self._nature(kernel, bias, about)
         memory = getattr(self, "_memory", None)
         if memory is not None:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase, missing_for_partial_fit
-from pegasos.estimators.memory import offered_if
+from pegasos.estimators.memory import offered_if, unharmed_by_errors
 from pegasos.kernels import canonical
 from pegasos.problems import Problems, balanced, crammer_singer, decode, one_vs_one, one_vs_rest
 
@@ -195,6 +195,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @unharmed_by_errors
     def fit(self, X, y, sample_weight=None):
         """Train on the rows of X.
 
@@ -229,6 +230,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
 
     @offered_if(missing_for_partial_fit)
     @_fit_context(prefer_skip_nested_validation=True)
+    @unharmed_by_errors
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Go on training with one pass over these rows; the step count t goes on, too.
 
@@ -255,7 +257,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         y = validation.check_label_types(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
         X = canonical(X)
-        weights = validation.check_weights(sample_weight, X)
+        weights = validation.check_weights(sample_weight, X, some=False)
         known = None if first else self.classes_
         classes, codes = validation.check_online_labels(y, classes, known)
         if self.class_weight is not None:

@@ -52,6 +52,24 @@ def without_rows(state: State) -> State:
     return replace(state, columns=columns, alpha=none, violations=none, products=none, position=None)
 
 
+def unharmed_by_errors(method):
+    """Let a fit that fails leave the estimator as it was, but for what scikit-learn's callbacks keep there."""
+
+    @wraps(method)
+    def guarded(estimator, *args, **kwargs):
+        before = dict(vars(estimator))
+        try:
+            return method(estimator, *args, **kwargs)
+        except BaseException:
+            for name in set(vars(estimator)) - set(before):
+                if not name.startswith(("_skl_", "_callback_", "_parent_")):
+                    delattr(estimator, name)
+            vars(estimator).update(before)
+            raise
+
+    return guarded
+
+
 class offered_if:
     """A method that exists only where ``missing(self)`` is None; else that is the text of the AttributeError.
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase, missing_for_partial_fit
-from pegasos.estimators.memory import offered_if
+from pegasos.estimators.memory import offered_if, unharmed_by_errors
 from pegasos.kernels import canonical
 from pegasos.problems import regression
 
@@ -182,6 +182,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @unharmed_by_errors
     def fit(self, X, y, sample_weight=None):
         """Train on the rows of X.
 
@@ -213,6 +214,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
 
     @offered_if(missing_for_partial_fit)
     @_fit_context(prefer_skip_nested_validation=True)
+    @unharmed_by_errors
     def partial_fit(self, X, y, sample_weight=None):
         """Go on training with one pass over these rows; the step count t goes on, too.
 
@@ -234,7 +236,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         validation.check_supported(self)
         validation.check_combinations(self)
         X, targets, about = self._checked(X, y, "csr", reset=getattr(self, "_memory", None) is None)
-        weights = validation.check_weights(sample_weight, X)
+        weights = validation.check_weights(sample_weight, X, some=False)
         problems = regression(targets.astype(X.dtype), self.epsilon, weights).with_lam(self.lam)
         self._learn(X, problems, about)
         return self

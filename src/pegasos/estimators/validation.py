@@ -109,12 +109,12 @@ def checked_class_weights(class_weight, classes, y) -> np.ndarray:
     return per_class
 
 
-def check_weights(sample_weight, X) -> np.ndarray | None:
-    """Sample weights in float64, or None."""
+def check_weights(sample_weight, X, *, some: bool = True) -> np.ndarray | None:
+    """Sample weights in float64, or None; `some`: they must not all be zero."""
     if sample_weight is None:
         return None
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
+    if some and not weights.any():
         raise ValueError("sample_weight is zero for every row; at least two rows need a positive weight.")
     return weights
 
@@ -130,15 +130,15 @@ def check_regularisation(problems: Problems, dtype) -> None:
         )
     if problems.weights is not None:
         positive = problems.weights[problems.weights > 0]
-        if not positive.max() < WIDEST_WEIGHTS * positive.min():
+        if positive.size and not positive.max() < WIDEST_WEIGHTS * positive.min():
             raise ValueError(
                 f"sample_weight times class_weight ranges from {positive.min():.3g} to {positive.max():.3g}; weights "
                 f"must lie within a factor of {WIDEST_WEIGHTS:.0e}, or be 0."
             )
 
 
-def check_magnitudes(X, squares: np.ndarray | None, kernel: Kernel, bias: float) -> None:
-    """Features that overflow or underflow are an error, extreme or uneven ones a warning."""
+def check_magnitudes(X, squares: np.ndarray | None, kernel: Kernel, bias: float, *, hints: bool = True) -> None:
+    """Features that overflow or underflow are an error, extreme or uneven ones a warning if `hints` are wanted."""
     tiny, huge = _range(X.dtype)
     remedy = "scale the features, for instance with StandardScaler"
     if X.dtype == np.float32:
@@ -155,6 +155,8 @@ def check_magnitudes(X, squares: np.ndarray | None, kernel: Kernel, bias: float)
         raise ValueError(f"The features are too large: kernel values of {largest:.3g} overflow {X.dtype}; {remedy}.")
     if square < tiny and (X != 0).sum():
         raise ValueError(f"The features are too small: squared norms of {square:.3g} underflow {X.dtype}; {remedy}.")
+    if not hints:
+        return
     if 0 < square < 1e-20 or square > 1e20:
         _hint(f"The features are of scale {np.sqrt(square):.3g}; scale them, for instance with StandardScaler.")
     elif not hasattr(X, "indptr"):
