@@ -35,18 +35,20 @@ def long_run(dtype, rows, rule=Rule.PEGASOS, steps=10**8, average="weighted", la
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("average", [False, "weighted"])
-def test_a_hundred_million_steps_lose_no_digits(average):
-    """At the end S is 10⁷ times as large as a model: a float32 sum would take in no pull any more."""
+def test_a_hundred_million_steps_lose_no_digits():
+    """At the end S is 10⁷ times as large as the model: a float32 sum would take in no pull any more."""
     many = np.random.default_rng(3).normal(size=(20_000, 3))
     data = dict(X=many, codes=(many[:, 0] > 0.3 * many[:, 1]).astype(int))
-    short, full = (long_run(dtype, "dense", average=average, **data) for dtype in (np.float32, np.float64))
+    short, full = (long_run(dtype, "dense", **data) for dtype in (np.float32, np.float64))
     assert short.steps[0] == full.steps[0] == 10**8
     assert short.model.dtype == np.float32
-    np.testing.assert_allclose(short.model, full.model, rtol=2e-4, atol=2e-4 * np.abs(full.model).max())
-    np.testing.assert_allclose(short.certificate.objective, full.certificate.objective, rtol=1e-6)
+    size = np.abs(full.model).max()
+    np.testing.assert_allclose(short.model, full.model, rtol=0, atol=2e-4 * size)
+    last = [found.state.sums * found.state.scales for found in (short, full)]
+    np.testing.assert_allclose(*last, rtol=0, atol=2e-4 * size)
     np.testing.assert_allclose(short.state.columns["average"], full.state.columns["average"], rtol=1e-12)
-    assert short.certificate.gap[0] == pytest.approx(full.certificate.gap[0], abs=1e-6)
+    np.testing.assert_allclose(short.certificate.objective, full.certificate.objective, rtol=1e-5)
+    assert short.certificate.gap[0] < 1e-5 * full.certificate.zero[0]
 
 
 @pytest.mark.parametrize("rule", [Rule.PEGASOS, Rule.SDCA])
@@ -70,7 +72,7 @@ def test_sums_that_went_on_in_float64_give_the_same_model(monkeypatch, rows):
 
 
 def test_a_sum_much_larger_than_a_pull_goes_on_in_float64():
-    assert long_run(np.float32, "dense", steps=2 * 10**5, lam=20.0).state.sums.dtype == np.float64
+    assert long_run(np.float32, "dense", steps=2 * 10**6, lam=20.0).state.sums.dtype == np.float64
     assert long_run(np.float32, "dense", steps=2 * 10**5, lam=0.01).state.sums.dtype == np.float32
 
 

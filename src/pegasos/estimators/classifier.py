@@ -257,7 +257,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         y = validation.check_label_types(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
         X = canonical(X)
-        weights = validation.check_weights(sample_weight, X, some=False)
+        weights = validation.check_weights(sample_weight, X)
         known = None if first else self.classes_
         classes, codes = validation.check_online_labels(y, classes, known)
         if self.class_weight is not None:

@@ -236,7 +236,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         validation.check_supported(self)
         validation.check_combinations(self)
         X, targets, about = self._checked(X, y, "csr", reset=getattr(self, "_memory", None) is None)
-        weights = validation.check_weights(sample_weight, X, some=False)
+        weights = validation.check_weights(sample_weight, X)
         problems = regression(targets.astype(X.dtype), self.epsilon, weights).with_lam(self.lam)
         self._learn(X, problems, about)
         return self

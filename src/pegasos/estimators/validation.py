@@ -109,12 +109,12 @@ def checked_class_weights(class_weight, classes, y) -> np.ndarray:
     return per_class
 
 
-def check_weights(sample_weight, X, *, some: bool = True) -> np.ndarray | None:
-    """Sample weights in float64, or None; `some`: they must not all be zero."""
+def check_weights(sample_weight, X) -> np.ndarray | None:
+    """Sample weights in float64, or None."""
     if sample_weight is None:
         return None
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if some and not weights.any():
+    if not weights.any():
         raise ValueError("sample_weight is zero for every row; at least two rows need a positive weight.")
     return weights
 

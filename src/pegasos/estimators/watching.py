@@ -17,6 +17,8 @@ except ImportError:  # scikit-learn before 1.9
 
 
 MOST_PASSES_COUNTED = 10**6
+LINE = "[{name}] step {step}: mean objective {objective:.6g}, largest gap {gap:.3g}, {seconds:.1f} s"
+BESIDE_BAR = "objective {objective:.4g}, gap {gap:.2g}"  # all in 80 characters
 
 
 class TaskTree:
@@ -78,19 +80,15 @@ def progress_shown(name: str, verbose: int) -> Iterator[tuple[Callable[[dict], N
 
     console = Console()
     if not (console.is_terminal or console.is_jupyter):
-        yield lambda record: print(f"[{name}] step {record['step']}: {_text(record)}, {record['seconds']:.1f} s"), None
+        yield lambda record: print(LINE.format(name=name, **record)), None
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(16), TaskProgressColumn(), TimeElapsedColumn())
     with Progress(*columns, TextColumn("{task.fields[found]}"), console=console) as bar:
         task = bar.add_task(name, total=1.0, found="")
         yield (
-            lambda record: bar.update(task, found=f"step {record['step']}: {_text(record)}"),
+            lambda record: bar.update(task, found=BESIDE_BAR.format(**record)),
             lambda done: bar.update(task, completed=done),
         )
         bar.update(task, completed=1.0)
-
-
-def _text(record: dict) -> str:
-    return f"mean objective {record['objective']:.6g}, largest gap {record['gap']:.3g}"
