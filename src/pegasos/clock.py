@@ -48,6 +48,11 @@ class Clock:
         """Whether there is room for a certificate."""
         return self.reserve <= max(NO_TIME, MOST_FOR_CERTIFICATE * self.max_time)
 
+    @property
+    def has_room_for_another(self) -> bool:
+        """Whether there is room for a certificate before the last one."""
+        return not self.limited or self.seconds + self.reserve < self._end()
+
     def share(self, n_parts: int) -> None:
         """Give the next of `n_parts` parts its share of the time that is left."""
         if self.limited:

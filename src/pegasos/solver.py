@@ -121,6 +121,7 @@ class _Run:
         self.advance = Advance(rows, problems, self.weights, schedule, rule, loss, self.average)
         self.whole = self._first_state(loss)
         self.begun_passes = 0
+        self.next_check = 1
         self._largest_square = float(rows.squares.max()) if rows.dtype == np.float32 else 0.0
         self.history: list[dict] = []
         self.stopped = False
@@ -180,6 +181,7 @@ class _Run:
             groups = equal_row_sets(self.problems)
         for turn, group in enumerate(groups):
             self.clock.share(len(groups) - turn)
+            self.next_check = 1  # passes after which the certificate is next made for whoever asks
             if self._in_small_steps():
                 self.stream(group)
             else:
@@ -191,23 +193,18 @@ class _Run:
         """Run the columns of `group` over one stream of draws, by single rows and small batches."""
         stream = stream_from(self.used, self.schedule, self.before)
         state = self._enter(group, stream)
-        first, next_check, refreshed = stream.passes, 1, 0
+        first, passes, refreshed = stream.passes, 0, 0
         while not self._ends(state):
             state.turn_windows()
-            before = stream.passes
+            before = passes
             index = stream.take(self.advance.length(len(state.columns)), self.schedule.batch)
             index = self._up_to_turn(state, index, stream)
             self.advance.over(state, index)
             passes = stream.passes - first
-            if passes >= REFRESH_FROM and (passes >= next_check or passes - refreshed >= REFRESH_EVERY):
+            if passes >= REFRESH_FROM and (passes >= self.next_check or passes - refreshed >= REFRESH_EVERY):
                 refreshed = passes
                 self.rows.refresh(state)
-            self.certifier.note_dual(state)
-            if passes >= next_check:
-                next_check = 2 * passes
-                self._check(state)
-            self._look(state, passes if stream.passes > before else None)
-            state = self._leave(state, stream)
+            state = self._settle(state, stream, passes, passes > before)
         self.begun_passes = max(self.begun_passes, stream.begun_passes)
 
     def large_batches(self, group: np.ndarray) -> None:
@@ -215,24 +212,26 @@ class _Run:
         schedule = self.schedule
         stream = stream_from(self.used, schedule, self.before)
         state = self._enter(group, stream)
-        first, next_check, seen, scores = stream.passes, 1, 0, None
+        first, passes, scores = stream.passes, 0, None
         while not self._ends(state):
             state.turn_windows()
+            before, columns_before = passes, len(state.columns)
             index = None if schedule.batch is None else stream.take(schedule.batch, schedule.batch)
             scores = self.advance.batch(state, index, scores)
-            steps = (state.columns["steps"] - self._first_steps[state.columns["place"]]).max()
-            passes = steps if index is None else stream.passes - first
-            self.certifier.note_dual(state)
-            if passes >= next_check:
-                next_check = 2 * passes
-                self._check(state)
-            self._look(state, passes if passes > seen else None)
-            seen = passes
-            columns_before = len(state.columns)
-            state = self._leave(state, stream)
+            passes = passes + 1 if index is None else stream.passes - first
+            state = self._settle(state, stream, passes, passes > before)
             if index is not None or len(state.columns) != columns_before:
                 scores = None
         self.begun_passes = max(self.begun_passes, stream.begun_passes)
+
+    def _settle(self, state, stream, passes: int, pass_ended: bool) -> State:
+        """After some steps: note what they prove, look, and let finished columns leave."""
+        self.certifier.note_dual(state)
+        if passes >= self.next_check:
+            self.next_check = 2 * passes
+            self._check(state)
+        self._look(state, passes if pass_ended else None)
+        return self._leave(state, stream)
 
     def _in_small_steps(self) -> bool:
         """Whether batches are small enough for the stream of draws to be cut into blocks."""
@@ -319,7 +318,7 @@ class _Run:
     def _check(self, state) -> None:
         """After passes 1, 2, 4, 8, ...: a certificate for whoever asks, and columns within `tol` are finished."""
         tol = self.schedule.tol
-        if tol is None and self.watcher.record is None:
+        if (tol is None and self.watcher.record is None) or not self.clock.has_room_for_another:
             return
         found = self.certifier.certify(state)
         self._record(state, found)
