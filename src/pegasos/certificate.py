@@ -64,7 +64,7 @@ class Certifier:
         if state.alpha.size and state.rule != Rule.SDCA:
             unknown = ~self._at_whole_pass(columns)
             if self.schedule.batch == 1 and self.schedule.sampling != "replacement":  # an earlier whole pass will do
-                unknown &= (columns["steps"] < columns["n_rows"]) | ~columns["whole"]
+                unknown &= (columns["best_dual"] == -np.inf) | ~columns["whole"]
             if unknown.any():
                 chosen = state.select(unknown)
                 dual = self._dual(chosen, columns_norms=None)
@@ -82,22 +82,26 @@ class Certifier:
         if not feasible.any():
             return
         if linear:
+            scales = scales * self._into_domain(columns)
             dual = self._grouped(columns["lam"] * scales * (columns["mass"] - scales * columns["square"] / 2))
         elif not state.alpha.size:
             return
         else:
             chosen = state if feasible.all() else state.select(feasible)
             dual = np.full(len(columns), -np.inf)
-            dual[feasible] = self._dual(chosen, columns_norms=chosen.scales**2 * chosen.columns["square"])
+            scales = chosen.scales * self._into_domain(chosen.columns)
+            dual[feasible] = self._dual(chosen, columns_norms=scales**2 * chosen.columns["square"])
         columns["best_dual"] = np.where(feasible, np.maximum(columns["best_dual"], dual), columns["best_dual"])
 
-    def needs_alpha(self, columns: np.ndarray) -> bool:
-        """Whether a certificate of a primal rule will have to know each row's coefficient."""
+    def needs_alpha(self, columns: np.ndarray, done: np.ndarray | int = 0) -> bool:
+        """Whether a certificate of a primal rule has to know each row's coefficient; `done` steps are not in limits."""
         schedule = self.schedule
         if not schedule.certified:
             return False
         one_by_one = schedule.batch == 1 and schedule.sampling != "replacement"
-        by_whole_passes = schedule.batch is None or (one_by_one and (columns["limit"] >= columns["n_rows"]).all())
+        by_whole_passes = schedule.batch is None or (
+            one_by_one and (columns["limit"] + done >= columns["n_rows"]).all()
+        )
         return self.loss not in LINEAR_DUALS or not by_whole_passes or not columns["whole"].all()
 
     def objectives(self, columns: np.ndarray, model: np.ndarray) -> np.ndarray:
@@ -132,8 +136,11 @@ class Certifier:
         per_row = columns["lam"] * columns["n_rows"]
         totals = np.zeros(len(columns))
         point = np.zeros_like(state.alpha, order="C") if columns_norms is None else np.zeros((0, 0), state.alpha.dtype)
+        factors = per_row * state.scales
+        if columns_norms is not None:
+            factors *= self._into_domain(columns)
         cpu.dual_terms(
-            self.problems.group, columns, per_row * state.scales, state.alpha, self.problems.labelings, self.weights,
+            self.problems.group, columns, factors, state.alpha, self.problems.labelings, self.weights,
             int(self.loss), totals, point,
         )  # fmt: skip
         if columns_norms is None:
@@ -142,6 +149,12 @@ class Certifier:
                 rows.add(block, np.ascontiguousarray((point[block.rows] / per_row).astype(rows.dtype).T), model)
             columns_norms = rows.square_norms(model)
         return self._grouped(totals / columns["n_rows"] - columns["lam"] / 2 * columns_norms)
+
+    def _into_domain(self, columns: np.ndarray) -> np.ndarray:
+        """What to multiply a dual point by: below 1 where a raised lam has raised earlier pulls beyond their box."""
+        if self.loss == Loss.SQUARED_HINGE:  # all that is not negative is feasible
+            return np.ones(len(columns))
+        return 1.0 / np.maximum(1.0, 1.0 + columns["extra"] / np.maximum(columns["steps"], 1))
 
     def _at_whole_pass(self, columns: np.ndarray) -> np.ndarray:
         """Which columns have met each of their rows equally often, and no others."""

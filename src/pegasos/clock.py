@@ -32,6 +32,7 @@ class Clock:
         self.interrupted = False
         self._share = np.inf
         self._looked: float | None = None
+        self._expected = 0.0
 
     @property
     def limited(self) -> bool:
@@ -59,10 +60,14 @@ class Clock:
             now = self.seconds
             self._share, self._looked = now + (self._end() - now) / n_parts, None
 
+    def expect(self, seconds: float) -> None:
+        """What is done before the first look will take so long."""
+        self._expected = seconds
+
     def is_up(self) -> bool:
         """Whether no step is to be taken any more; what was done since the last look will take as long again."""
         now = self.seconds
-        last = 0.0 if self._looked is None else now - self._looked
+        last = self._expected if self._looked is None else now - self._looked
         self._looked = now
         if self.limited and now + last > min(self._end(), self._share):
             self.timed_out = True

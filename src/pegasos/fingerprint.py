@@ -15,6 +15,7 @@ def fingerprint(*arrays) -> str:
             parts = [] if array is None else [array]
         digest.update(str(len(parts)).encode())
         for part in parts:
-            digest.update(f"{part.dtype.str}{part.shape}".encode())
+            digest.update(f"{part.dtype.str}{part.shape}{part.flags.f_contiguous}".encode())
+            part = part.T if part.flags.f_contiguous else part
             digest.update(np.ascontiguousarray(part).view(np.uint8).data if part.size else b"")
     return digest.hexdigest()

@@ -48,11 +48,6 @@ class Kernel:
     function: Callable | None = None
     params: dict = field(default_factory=dict)
 
-    @property
-    def definite(self) -> bool:
-        """Whether the kernel is positive semi-definite for certain (callables and matrices are taken at their word)."""
-        return self.name != "sigmoid"
-
     def __call__(self, X, Z, x_squares=None, z_squares=None) -> np.ndarray:
         """Kernel values of the rows of X against the rows of Z, in the type of X."""
         if self.name == "callable":

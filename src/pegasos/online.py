@@ -23,32 +23,31 @@ def one_pass(rows: Rows, problems: Problems, schedule: Schedule, loss: Loss, bef
     problems = replace(problems, as_given=True)
     schedule = replace(schedule, max_steps=np.inf, max_passes=1, max_time=None, tol=None, certified=False, endless=True)
     if before is None:
-        before = solve(rows, problems, Rule.PEGASOS, replace(schedule, max_steps=0), loss=loss).state
+        before = solve(rows, problems, Rule.PEGASOS, replace(schedule, max_steps=0), loss=loss).state  # no step
     schedule = replace(schedule, seed=schedule.seed + int(before.columns["steps"].max()))  # another order each time
     whole = before.select(np.ones(problems.n_columns, bool))  # a copy: an error loses nothing
     whole.columns["place"] = np.arange(problems.n_columns)
-    for keep, batch, count in _parts(problems, schedule.batch):
-        steps = replace(schedule, batch=batch, max_steps=count)
+    for keep, batches in _parts(problems, schedule.batch):
+        chosen = problems if keep.all() else problems.alone(keep)
+        part = replace(whole.select(keep), position=None)
+        for batch, count in batches:
+            steps = replace(schedule, batch=batch, max_steps=count)
+            part = solve(rows, chosen, Rule.PEGASOS, steps, loss=loss, state=part, interruptible=False).state
         if keep.all():
-            whole = solve(rows, problems, Rule.PEGASOS, steps, loss=loss, state=whole).state
-            continue
-        part = solve(rows, problems.alone(keep), Rule.PEGASOS, steps, loss=loss, state=whole.select(keep)).state
-        part.columns["place"] = np.flatnonzero(keep)
-        whole.store(part)
-        whole.position = part.position
+            whole = part
+        else:
+            part.columns["place"] = np.flatnonzero(keep)
+            whole.store(part)
     return replace(whole, position=None)
 
 
 def _parts(problems: Problems, batch: int | None):
-    """Yield which columns take how many steps of which batch size."""
+    """Yield which columns take how many steps of which batch sizes."""
     n_rows = problems.n_rows
     if batch is None or batch == 1:
         if n_rows.any():
-            yield n_rows > 0, batch, np.inf
+            yield n_rows > 0, [(batch, np.inf)]
         return
     for group in equal_row_sets(problems):
         whole, rest = divmod(int(n_rows[group][0]), batch)
-        if whole:
-            yield group, batch, whole
-        if rest:
-            yield group, rest, 1
+        yield group, [(batch, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)

@@ -13,7 +13,7 @@ from pegasos.schedule import Schedule
 from pegasos.state import Position, State, next_turn
 from pegasos.step import Average, Rule
 
-CARRIED = ("steps", "shrink", "average", "since", "window", "square", "mass", "whole", "best_dual")
+CARRIED = ("steps", "shrink", "average", "since", "window", "square", "mass", "extra", "best_dual")
 
 
 def check_continues(fresh: State, before: State) -> None:
@@ -32,7 +32,10 @@ def check_continues(fresh: State, before: State) -> None:
 def resume(fresh: State, before: State, schedule: Schedule) -> None:
     """Let the new state `fresh` go on where `before` stands; its limits count from there."""
     check_continues(fresh, before)
+    if before.sums.dtype == np.float64 and fresh.sums.dtype != np.float64:
+        fresh.widen()
     columns, old = fresh.columns, before.columns
+    columns["whole"] = still_whole(columns, before, schedule)
     for name in CARRIED:
         columns[name] = old[name]
     columns["limit"] = np.minimum(columns["limit"] + old["steps"].astype(np.float64), 2.0**62).astype(np.int64)
@@ -43,9 +46,11 @@ def resume(fresh: State, before: State, schedule: Schedule) -> None:
             getattr(fresh, name)[...] = getattr(before, name)
     _carry_alpha(fresh, before)
     _carry_average(fresh, before)
-    _carry_proof(fresh, before, schedule)
-    if schedule.endless:  # the longest row of all that came
-        columns["ahead"] = np.maximum(columns["ahead"], old["ahead"])
+    same = (columns["lam"] == old["lam"]) & columns["whole"]
+    columns["best_dual"] = np.where(same, old["best_dual"], -np.inf)
+    if schedule.endless:  # the longest row and the largest ball of all that came
+        for name in ("ahead", "radius"):
+            columns[name] = np.maximum(columns[name], old[name])
     if fresh.rule == Rule.PEGASOS:
         _keep_model(fresh, before.scales)
     columns["turn"] = next_turn(columns, fresh.rule)
@@ -60,6 +65,7 @@ def _keep_model(fresh: State, old_scales: np.ndarray) -> None:
     columns["average"][other] = 0.0
     columns["square"] *= factors**2
     columns["mass"] *= factors
+    columns["extra"] = (columns["steps"] + columns["extra"]) * factors - columns["steps"]
 
 
 def _carry_alpha(fresh: State, before: State) -> None:
@@ -87,15 +93,13 @@ def _carry_average(fresh: State, before: State) -> None:
         columns[name][fresh_start] = columns["steps"][fresh_start]
 
 
-def _carry_proof(fresh: State, before: State, schedule: Schedule) -> None:
-    """What `before` says about the dual holds for the same lam, and whole passes go on if the stream does."""
-    columns, old = fresh.columns, before.columns
-    same = (columns["lam"] == old["lam"]) & (columns["n_rows"] == old["n_rows"]) & columns["whole"]
-    columns["best_dual"] = np.where(same, old["best_dual"], -np.inf)
-    same &= columns["share"] == old["share"]
-    draws = old["steps"] / np.where(same, old["share"], 1.0)
+def still_whole(columns: np.ndarray, before: State, schedule: Schedule) -> np.ndarray:
+    """Which columns go on with whole passes that prove something: the same rows, each met as often as the others."""
+    old, position = before.columns, position_of(before, schedule)
+    whole = columns["whole"] & old["whole"] & (columns["n_rows"] == old["n_rows"]) & (columns["share"] == old["share"])
+    draws = old["steps"] / np.where(whole, old["share"], 1.0)
     at_end = np.rint(draws) % np.maximum(old["n_rows"], 1) == 0
-    columns["whole"] = same & (at_end | (position_of(before, schedule) is not None))
+    return whole & (at_end | (position is not None and position.exact))
 
 
 def position_of(before: State | None, schedule: Schedule) -> Position | None:
@@ -111,5 +115,27 @@ def stream_from(used: np.ndarray, schedule: Schedule, before: State | None) -> S
     if position is None:
         return Stream(used, schedule.sampling, schedule.seed)
     stream = Stream(used, schedule.sampling, position.seed)
-    stream.skip(position.draws)
+    stream.skip(position.draws, position.generator)
     return stream
+
+
+def position_after(
+    state: State, before: State | None, schedule: Schedule, row_sets: np.ndarray, first_steps, stream: Stream
+) -> Position | None:
+    """Where a later solve goes on in the stream: after the last draw that was used, or after its pass.
+
+    `row_sets` are those of the rows that were drawn from; where columns have different ones, or took different numbers
+    of steps, no place in the stream is right for all.
+    """
+    if schedule.batch is None:
+        return None
+    earlier = position_of(before, schedule)
+    seed = schedule.seed if earlier is None else earlier.seed
+    steps = state.columns["steps"] - first_steps
+    exact = row_sets.all() and (steps == steps[0]).all()
+    if exact:
+        draws = (0 if earlier is None else earlier.draws) + int(steps[0]) * schedule.batch
+        exact = earlier is None or earlier.exact
+    else:
+        draws = stream.begun_passes * len(row_sets)
+    return Position(schedule.sampling, seed, draws, bool(exact), stream.generator_before(draws))

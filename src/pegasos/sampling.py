@@ -4,6 +4,8 @@ A pass is as many draws as there are rows. ``shuffle`` visits each row once a pa
 the order of the data, ``replacement`` draws each time from all rows.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 SAMPLINGS = ("shuffle", "replacement", "cyclic")
@@ -33,6 +35,7 @@ class Stream:
         self.rows = rows
         self.sampling = sampling
         self._generator = np.random.default_rng(seed)
+        self._before_pass = self._generator.bit_generator.state  # the generator's, before the latest pass was drawn
         self._kept: np.ndarray | None = None
         self._waiting = np.empty(0, np.int64)  # drawn, not yet handed out
         self._drawn_passes = 0
@@ -47,11 +50,25 @@ class Stream:
         """Passes of which any draw was handed out."""
         return self._drawn_passes
 
-    def skip(self, draws: int) -> None:
-        """Leave out the first draws, as if they had been handed out; before anything else is asked of the stream."""
+    def generator_before(self, draws: int) -> Mapping | None:
+        """The generator's state before the pass in which so many draws end, if that is the latest or the next one."""
+        whole = draws // len(self.rows)
+        if whole == self._drawn_passes:
+            return self._generator.bit_generator.state
+        return self._before_pass if whole == self._drawn_passes - 1 else None
+
+    def skip(self, draws: int, generator: Mapping | None) -> None:
+        """Leave out the first draws, as if they had been handed out; before anything else is asked of the stream.
+
+        `generator` is what `generator_before` said of them; without it the passes left out are drawn.
+        """
         whole, part = divmod(draws, len(self.rows))
-        for _ in range(whole):
-            self._next_pass()
+        if generator is None:
+            for _ in range(whole):
+                self._next_pass()
+        else:
+            self._generator.bit_generator.state = generator
+            self._drawn_passes = whole
         if part:
             self._waiting = self._next_pass()[part:]
 
@@ -75,6 +92,7 @@ class Stream:
             self._waiting = np.concatenate([draws, self._waiting])
 
     def _next_pass(self) -> np.ndarray:
+        self._before_pass = self._generator.bit_generator.state
         self._drawn_passes += 1
         if self.sampling == "shuffle":
             draws = self._generator.permutation(self.rows)

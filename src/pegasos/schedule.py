@@ -80,28 +80,31 @@ def column_records(rows: Rows, problems: Problems, weights, schedule: Schedule, 
     columns["epsilon"] = problems.epsilon
     columns["zero"] = zero_objectives(problems, weights, loss)
     columns["share"] = 1.0 / batch
-    columns["radius"] = np.sqrt(columns["zero"] / problems.lam)  # λ/2 ||w||² ≤ P(w) ≤ P(0) at the optimum and below
+    columns["radius"] = np.sqrt(columns["zero"] / problems.lam)  # λ||w||² ≤ P(0) at the optimum, by duality
     steps = np.minimum(schedule.max_steps, np.maximum(1, np.floor(schedule.max_passes * n_rows / batch)))
     columns["limit"] = np.minimum(steps, 2.0**62).astype(np.int64)
     columns["horizon"] = 2**62 if schedule.endless else columns["limit"]
     columns["shrink"] = 1.0
-    columns["whole"] = rule != Rule.OGD
+    columns["whole"] = rule != Rule.OGD and (schedule.batch is None or schedule.sampling != "replacement")
     columns["best_dual"] = -np.inf
     if loss == Loss.SQUARED_HINGE and rule == Rule.PEGASOS:
         columns["ahead"] = _largest_curvature(rows, weights, columns) / problems.lam
     if rule == Rule.OGD:
         columns["radius"] = columns["radius"] if schedule.radius is None else schedule.radius
         norms = np.sqrt(np.max(rows.squares[:, None] * (weights != 0), axis=0))[columns["row_set"]]
+        norms[norms == 0] = 1.0
         columns["rate"] = columns["radius"] / norms if schedule.rate is None else schedule.rate
     return columns
 
 
 def zero_objectives(problems: Problems, weights, loss: Loss) -> np.ndarray:
     """The objective of the zero model in each column."""
-    if loss == Loss.CRAMMER_SINGER:
-        return np.ones(problems.n_columns)
     if loss != Loss.EPSILON_INSENSITIVE:
-        return np.full(problems.n_columns, float(value(loss, 1.0, 0.0, 0.0)))
+        each = 1.0 if loss == Loss.CRAMMER_SINGER else float(value(loss, 1.0, 0.0, 0.0))
+        if not problems.as_given:
+            return np.full(problems.n_columns, each)
+        totals = weights.sum(axis=0, dtype=np.float64)[problems.columns[:, 1]]
+        return each * totals / np.maximum(problems.n_rows, 1)
     zeros = []
     for labeling, row_set in problems.columns:
         short = np.maximum(np.abs(problems.labelings[:, labeling].astype(np.float64)) - problems.epsilon, 0.0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,11 +20,11 @@ from pegasos.certificate import Certificate, Certifier
 from pegasos.clock import Clock
 from pegasos.losses import Loss
 from pegasos.problems import Problems
-from pegasos.resume import position_of, resume, stream_from
+from pegasos.resume import position_after, resume, still_whole, stream_from
 from pegasos.rows import Rows
 from pegasos.sampling import Stream
 from pegasos.schedule import Schedule, average_of, column_records, equal_row_sets
-from pegasos.state import Position, State, next_turn
+from pegasos.state import State, next_turn
 from pegasos.step import Average, Rule
 
 LARGEST_BLOCK_BATCH = 1024  # a larger batch fills blocks by itself and needs no look-ahead
@@ -73,6 +74,7 @@ def solve(
     state: State | None = None,
     started: float | None = None,
     callback: Callable[[dict], object] | Watcher | None = None,
+    interruptible: bool = True,
 ) -> Solution:
     """Solve all columns.
 
@@ -92,6 +94,8 @@ def solve(
         ``time.perf_counter()`` from which `max_time` counts; None: now.
     callback : callable or Watcher, optional
         Called with a record (step, objective, gap, seconds) after passes 1, 2, 4, 8, ...; True ends the solve.
+    interruptible : bool
+        Whether Ctrl-C ends the steps and gives the solution reached; else it raises KeyboardInterrupt as usual.
 
     Returns
     -------
@@ -101,7 +105,7 @@ def solve(
         raise ValueError(f"The columns of scheme {problems.scheme!r} do not go with {loss.name}.")
     watcher = callback if isinstance(callback, Watcher) else Watcher(record=callback)
     run = _Run(rows, problems, rule, schedule, loss, definite, state, Clock(schedule.max_time, started), watcher)
-    with run.clock.watching_interrupts():
+    with run.clock.watching_interrupts() if interruptible else nullcontext():
         run.all_columns()
         if run.clock.interrupted and not run.has_begun:
             raise KeyboardInterrupt
@@ -120,7 +124,7 @@ class _Run:
         self.certifier = Certifier(rows, problems, self.weights, schedule, loss, definite)
         self.advance = Advance(rows, problems, self.weights, schedule, rule, loss, self.average)
         self.whole = self._first_state(loss)
-        self.begun_passes = 0
+        self.latest = stream_from(self.used, schedule, before)
         self.next_check = 1
         self._largest_square = float(rows.squares.max()) if rows.dtype == np.float32 else 0.0
         self.history: list[dict] = []
@@ -129,6 +133,7 @@ class _Run:
         self._first_steps = self.whole.columns["steps"].copy()
         unknown = np.full(problems.n_columns, np.nan)
         self._known = Certificate(unknown, unknown.copy(), self.whole.columns["zero"].copy())
+        self._known_at = np.full(problems.n_columns, -1)  # steps that each column had taken then
 
     @property
     def has_begun(self) -> bool:
@@ -161,15 +166,19 @@ class _Run:
             unknown = np.isnan(columns["square"])
             if unknown.any():
                 columns["square"][unknown] = rows.square_norms(state.sums[:, unknown])
+            if schedule.certified:
+                self.certifier.note_dual(state)
         return state
 
     def _alpha(self, sums, columns) -> np.ndarray:
         """Coefficients of the rows: sdca needs them; a certificate does if no whole pass gives a dual point."""
         if self.rows.dual:
             return sums[: self.rows.n_rows]
-        foreign = self.before is not None and (self.before.alpha.size or not self.before.columns["whole"].all())
-        wanted = foreign and self.schedule.certified
-        if self.rule == Rule.SDCA or wanted or self.certifier.needs_alpha(columns):
+        done, known = 0, False
+        if self.before is not None and len(self.before.columns) == len(columns):
+            columns["whole"] = still_whole(columns, self.before, self.schedule)
+            done, known = self.before.columns["steps"], self.schedule.certified and self.before.alpha.size > 0
+        if self.rule == Rule.SDCA or known or self.certifier.needs_alpha(columns, done):
             return np.zeros((self.rows.n_rows, len(columns)), self.rows.dtype)
         return np.zeros((0, 0), self.rows.dtype)
 
@@ -205,7 +214,7 @@ class _Run:
                 refreshed = passes
                 self.rows.refresh(state)
             state = self._settle(state, stream, passes, passes > before)
-        self.begun_passes = max(self.begun_passes, stream.begun_passes)
+        self.latest = stream
 
     def large_batches(self, group: np.ndarray) -> None:
         """Steps of many rows each. All rows: no stream is needed."""
@@ -213,6 +222,8 @@ class _Run:
         stream = stream_from(self.used, schedule, self.before)
         state = self._enter(group, stream)
         first, passes, scores = stream.passes, 0, None
+        if schedule.batch is None and self.clock.limited:  # a step over all rows may take longer than there is time
+            self.clock.expect(2 * self._seconds_of_scores())
         while not self._ends(state):
             state.turn_windows()
             before, columns_before = passes, len(state.columns)
@@ -222,7 +233,7 @@ class _Run:
             state = self._settle(state, stream, passes, passes > before)
             if index is not None or len(state.columns) != columns_before:
                 scores = None
-        self.begun_passes = max(self.begun_passes, stream.begun_passes)
+        self.latest = stream
 
     def _settle(self, state, stream, passes: int, pass_ended: bool) -> State:
         """After some steps: note what they prove, look, and let finished columns leave."""
@@ -329,6 +340,7 @@ class _Run:
     def _record(self, state, found: Certificate) -> None:
         places = state.columns["place"]
         self._known.objective[places], self._known.dual[places] = found.objective, found.dual
+        self._known_at[places] = state.columns["steps"]
         record = {
             "step": int(state.columns["steps"].max(initial=0)),
             "objective": float(found.objective.mean()),
@@ -336,55 +348,50 @@ class _Run:
             "seconds": self.clock.seconds,
         }
         if self.history and self.history[-1]["step"] == record["step"]:
-            self.history.pop()
+            self.history[-1] = record
+            return
         self.history.append(record)
         if self.watcher.record is not None:
             self.stopped |= self.watcher.record(record) is True
 
     def _estimate_certificate(self, state) -> None:
-        """Now and then in a run with a time limit: time one block's scores, to leave room for those of all rows."""
+        """Now and then in a run with a time limit: see how long a certificate takes, to leave room for it."""
         if not self.clock.limited or not self.schedule.certified:
             return
         due = 0.05 * self.clock.max_time if self._timed < 0 else 1.5 * self._timed
         if self.clock.seconds < due:
             return
+        twice = self.rule != Rule.SDCA and self.certifier.needs_alpha(state.columns)
+        self.clock.reserve = (3.0 if twice else 1.0) * self._seconds_of_scores()
+        self._timed = self.clock.seconds
+
+    def _seconds_of_scores(self) -> float:
+        """About how long the scores of all rows take, by those of the first block."""
         began = time.perf_counter()
         block = next(self.rows.blocks())
         self.rows.scores(block, self.whole.model().astype(self.rows.dtype, copy=False))
-        seconds = (time.perf_counter() - began) * self.rows.n_rows / len(block.rows)
-        twice = self.rule != Rule.SDCA and self.certifier.needs_alpha(state.columns)
-        self.clock.reserve = (3.0 if twice else 1.0) * seconds
-        self._timed = self.clock.seconds
+        return (time.perf_counter() - began) * self.rows.n_rows / len(block.rows)
 
     def solution(self) -> Solution:
         """Everything about all columns, once all have stopped."""
         state, found = self.whole, None
         if self.schedule.certified:
             found = self._last_certificate(state)
-        state.position = self._position(state)
+        state.position = position_after(
+            state, self.before, self.schedule, self.problems.row_sets[self.used], self._first_steps, self.latest
+        )
         clock = self.clock
         return Solution(state, self._model(state), found, self.history, clock.timed_out, clock.interrupted)
 
     def _last_certificate(self, state) -> Certificate:
-        """The certificate of the result; the last known one if there is no time for it, nan where there is none."""
-        if self.clock.timed_out and not self.clock.worth_certifying:
-            return self._known
+        """The certificate of the result, nan if there is no time for it; after a second Ctrl-C the last known one."""
+        up_to_date = (self._known_at == state.columns["steps"]).all()
+        if self.clock.timed_out and not self.clock.worth_certifying and not up_to_date:
+            unknown = np.full(len(state.columns), np.nan)
+            return Certificate(unknown, unknown, self._known.zero)
         try:
-            found = self.certifier.certify(state)
+            found = self._known if up_to_date else self.certifier.certify(state)
         except KeyboardInterrupt:  # the second Ctrl-C, the first ended the steps
             return self._known
         self._record(state, found)
         return found
-
-    def _position(self, state) -> Position | None:
-        """Where a later solve goes on in the stream: after the last draw that was used, or after its pass."""
-        schedule = self.schedule
-        if schedule.batch is None:
-            return None
-        before = position_of(self.before, schedule)
-        seed = schedule.seed if before is None else before.seed
-        steps = state.columns["steps"]
-        if self.problems.row_sets[self.used].all() and (steps == steps[0]).all():
-            draws = 0 if before is None else before.draws
-            return Position(schedule.sampling, seed, draws + int(steps[0] - self._first_steps[0]) * schedule.batch)
-        return Position(schedule.sampling, seed, self.begun_passes * len(self.used))

@@ -7,6 +7,7 @@ turns it into an average, and what each row has added (see `pegasos.step` for th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -38,6 +39,7 @@ COLUMN = np.dtype(
         ("square", np.float64),  # ||S||²
         ("mass", np.float64),  # Σ y * pull: what the dual objective counts
         ("whole", np.bool_),  # whether a whole pass ends in a feasible dual point: the rows did all the pulling, evenly
+        ("extra", np.float64),  # ... once it is divided by 1 + extra / steps: a raised lam has raised earlier pulls
         ("best_dual", np.float64),  # highest dual objective met so far, -inf before the first
     ],
     align=True,
@@ -50,6 +52,8 @@ class Position(NamedTuple):
     sampling: str
     seed: int
     draws: int
+    exact: bool  # whether all columns have met all draws up to here
+    generator: Mapping | None = None  # see `Stream.skip`
 
 
 @dataclass
@@ -102,7 +106,10 @@ class State:
             Steps that the vector counts for. The first step of all would multiply it by 0, so it counts for one.
         """
         weights = np.asarray(weights)
+        weights = weights.astype(np.result_type(weights, np.float32), copy=False)
         weights = weights[:, None] if weights.ndim == 1 else weights
+        if not (np.isfinite(lam) & (np.asarray(lam) > 0)).all():
+            raise ValueError(f"lam must be positive and finite, got {lam}.")
         if steps < 1:
             raise ValueError(f"steps must be at least 1, got {steps}: the very first step forgets where it starts.")
         columns = np.zeros(weights.shape[1], COLUMN)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -235,7 +234,8 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
             memory.check_nature(nature, "partial_fit")
         schedule = self._schedule()
         rows = self._rows(X, squares, kernel, bias, schedule)
-        state = one_pass(rows, problems, schedule, self._loss(), None if memory is None else memory.state)
+        before = None if memory is None else without_rows(memory.state)
+        state = one_pass(rows, problems, schedule, self._loss(), before)
         steps = state.columns["steps"].copy()
         model = state.model().astype(X.dtype, copy=False)
         self._keep(self._model_attributes(model, X, kernel, bias) | about | {"t_": steps, "n_iter_": int(steps.max())})
@@ -244,10 +244,9 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
     def _warn_if_missed(self, solution) -> None:
         found, steps = solution.certificate, self.n_iter_
         if solution.interrupted:
-            _warn(
-                f"Interrupted after {steps} steps: the model is the one reached, with a gap of at most "
-                f"{found.gap.max():.3g}."
-            )
+            gap = found.gap.max()
+            known = "its gap is not known" if np.isnan(gap) else f"with a gap of at most {gap:.3g}"
+            _warn(f"Interrupted after {steps} steps: the model is the one reached, {known}.")
         elif solution.timed_out and solution.steps.min() == 0:
             _warn("max_time ended the fit before every column took a step.")
         elif solution.timed_out and np.isnan(found.objective).any():
@@ -307,4 +306,4 @@ def missing_for_partial_fit(estimator) -> str | None:
 
 
 def _warn(sentence: str) -> None:
-    warnings.warn(sentence, ConvergenceWarning, stacklevel=5)
+    validation.warn_user(sentence, ConvergenceWarning)

@@ -29,7 +29,7 @@ class Memory:
             if not same:
                 raise ValueError(
                     f"{doing} goes on from a model of {name.strip('_')}={before!r}, which cannot become {value!r}; "
-                    "fit anew with warm_start=False."
+                    "fit with warm_start=False to begin anew."
                 )
 
     def state_for(self, rows: str, needs_same_rows: bool) -> State:

@@ -243,6 +243,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
 
     def _checked(self, X, y, accept_sparse, reset=True):
         """Checked rows, targets (n_samples, n_targets) in float64, and what they were."""
+        validation.check_dense_targets(y)
         X, y = validate_data(
             self, X, y, accept_sparse=accept_sparse, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True,
             reset=reset,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
 from scipy.linalg import eigvalsh
+from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
@@ -45,6 +47,12 @@ def check_combinations(estimator) -> None:
         raise ValueError("tol needs a certified gap, and kernel='sigmoid' is indefinite and has none; set tol=None.")
     if getattr(estimator, "multi_class", None) == "crammer_singer" and estimator.loss != "hinge":
         raise ValueError(f"multi_class='crammer_singer' takes loss='hinge', got loss={estimator.loss!r}.")
+
+
+def check_dense_targets(y) -> None:
+    """Targets that are no sparse matrix."""
+    if issparse(y):
+        raise ValueError("The targets y are a sparse matrix; regression takes an array: pass y.toarray().")
 
 
 def check_targets(targets: np.ndarray, dtype) -> None:
@@ -244,4 +252,12 @@ def _largest(values) -> float:
 
 
 def _hint(sentence: str) -> None:
-    warnings.warn(sentence, UserWarning, stacklevel=4)
+    warn_user(sentence, UserWarning)
+
+
+def warn_user(sentence: str, category: type[Warning]) -> None:
+    """Warn and point to the user's own line, however many frames of ours and scikit-learn's lie between."""
+    depth, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("pegasos", "sklearn"):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(sentence, category, stacklevel=depth)

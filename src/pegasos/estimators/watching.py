@@ -53,17 +53,20 @@ class TaskTree:
         stop = self.present.call_on_fit_task_end(
             **self.data, reconstruction_attributes=lambda: self.attributes(model())
         )
-        self._begin_pass()
+        self.present = None
+        if not stop:
+            self._begin_pass()
         return stop
 
     def end(self) -> None:
-        """The fit has ended, and the estimator is fitted."""
+        """The fit has ended, and the estimator is fitted; a pass that was not finished ends with it."""
+        if self.present is not None:
+            self.present.call_on_fit_task_end(**self.data, reconstruction_attributes={})
         if self.root is not None:
             self.root.call_on_fit_task_end(**self.data, reconstruction_attributes={})
 
     def _begin_pass(self) -> None:
         most = self.root.max_subtasks
-        self.present = None
         if most is None or self.begun < most:
             self.begun += 1
             self.present = self.root.subcontext(task_name="pass")
