@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from pegasos.backends.cpu.steps import DIRECT_CHUNK, dense_product
+from pegasos.backends.cpu.steps import DIRECT_CHUNK, SUMS, dense_product
 from pegasos.groups import group_feasible, group_value
 from pegasos.losses import Loss, dual_term, feasible, side, value
 
@@ -33,7 +33,7 @@ def add_losses(totals, size, columns, scores, index, labelings, weights, loss):
                 totals[lead] += s * group_loss(loss, labelings[index[b], leader.labeling], f, leader.epsilon)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def direct_losses(first, last, size, totals, columns, model, X, bias, labelings, weights, loss):
     """The same over all dense rows, each score by its own inner product: only columns that a row belongs to cost."""
     f = np.zeros(size)

@@ -155,7 +155,9 @@ def direct_steps(
                     y = labelings[i, leader.labeling]
                     s = float(weights[i, leader.row_set])
                     if size == 1:  # without the group's arrays, which cost more than the step
-                        found[b, 0] = direct_product(kernel, values, i, products, sums, lead, bias)
+                        found[b, 0] = products[i, lead] if kernel else dense_product(values, i, sums, lead)
+                        if bias > 0.0:
+                            found[b, 0] += bias * sums[sums.shape[0] - 1, lead]
                         coefficient = alpha[i, lead] if rule == Rule.SDCA else 0.0
                         score = scales[0] * found[b, 0]
                         pulls[b, 0] = pull_of(leader, rule, loss, y, s, score, coefficient, squares[i])
@@ -191,7 +193,7 @@ def direct_steps(
     return n_pulls
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS, inline="always")
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def direct_product(kernel, values, i, products, sums, p, bias):
     """<S, x> of row `i` in one column: read off, or an inner product."""
     found = products[i, p] if kernel else dense_product(values, i, sums, p)
@@ -219,16 +221,16 @@ def direct_add(kernel, values, i, products, sums, weighted_sums, p, bias, v, u):
             weighted_sums[constant, p] += bias * u
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS, inline="always")
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def dense_product(values, i, sums, p):
-    """Inner product of row `i` with a column of `sums`, over the row's length."""
+    """Inner product of row `i` with a column of `sums`, over the row's length; the caller's `fastmath` holds."""
     total = values[i, 0] * sums[0, p]
     for j in range(1, values.shape[1]):
         total += values[i, j] * sums[j, p]
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS, inline="always")
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def add_dense(values, i, sums, p, v):
     """Add v times row `i` to a column of `sums`."""
     pull = sums.dtype.type(v)
