@@ -80,7 +80,8 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         Comes in a later version.
     warm_start : bool, default=False
         Go on from the last fit: `max_iter` and `max_passes` count further steps, t is never reset, and `lam` or `C` may
-        change. Kernels and "sdca" need the same rows.
+        change. Kernels and "sdca" need the same rows. The order of the rows goes on, too, whatever `random_state` is.
+        Set it before the first fit.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the rows.
     verbose : int, default=0
@@ -220,7 +221,9 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
 
         Exists for ``solver="pegasos"``, ``kernel="linear"`` and a given `lam`. Calls in turn are one run of Pegasos
         over the rows as they come: in order with ``sampling="cyclic"``, else shuffled (or drawn) within each call.
-        There is no certificate, since earlier rows are gone. "suffix" averages over a window that doubles.
+        There is no certificate, since earlier rows are gone. "suffix" averages over a window that doubles, and
+        `project` keeps to the largest ball so far. `max_iter`, `max_passes`, `max_time` and `tol` play no part; Ctrl-C
+        leaves the model of the calls before.
 
         Parameters
         ----------
