@@ -1,5 +1,6 @@
 """What the solver promises beyond equality with the textbook loop on the standard grid."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -161,12 +162,14 @@ def test_finished_columns_leave_and_the_others_do_not_notice(binary, average):
 
 
 def test_an_early_stop_uses_a_full_suffix_window(binary, monkeypatch):
-    """Stopped at 70 of 1000 steps: windows end at 1000/2^j, so 62..70 is young and the model is the mean of 32..62."""
+    """Stopped at 72 of 1000 steps: windows end at 1000/2^j, so 62..72 is young and the model is the mean of 32..62."""
     X, codes, y = binary
     lam = 0.05
     clock = iter(np.arange(0, 1e6))
-    monkeypatch.setattr(solver.time, "perf_counter", lambda: next(clock))
-    schedule = Schedule(sampling="cyclic", max_steps=1000, max_passes=np.inf, average="suffix", max_time=7.5, block=10)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    schedule = Schedule(
+        sampling="cyclic", max_steps=1000, max_passes=np.inf, average="suffix", max_time=37.5, block=10, certified=False
+    )
     found = solve(DenseRows(X), one_vs_rest(codes, 2).with_lam(lam), Rule.PEGASOS, schedule)
     assert found.timed_out
     steps = int(found.steps[0])

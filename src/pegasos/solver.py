@@ -8,7 +8,6 @@ supplies the corrections, and the iterates equal the textbook loop's up to round
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -366,11 +365,7 @@ class _Run:
         self._timed = self.clock.seconds
 
     def _seconds_of_scores(self) -> float:
-        """About how long the scores of all rows take, by those of the first block."""
-        began = time.perf_counter()
-        block = next(self.rows.blocks())
-        self.rows.scores(block, self.whole.model().astype(self.rows.dtype, copy=False))
-        return (time.perf_counter() - began) * self.rows.n_rows / len(block.rows)
+        return self.certifier.seconds_of_scores(self._model(self.whole), at_most=0.01 * self.clock.max_time)
 
     def solution(self) -> Solution:
         """Everything about all columns, once all have stopped."""
