@@ -3,6 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from conftest import expected_failed_checks
 from pegasos import PegasosClassifier, PegasosRegressor
 
 # A row twice and a row of weight 2 give the same model only where the order of the rows does not matter.
@@ -33,16 +34,6 @@ ORDER_BOUND = [
     PegasosClassifier(lam=1e-3, multi_class="crammer_singer", average=False),
     PegasosClassifier(lam=1e-3, loss="log_loss", average=False),
 ]
-WEIGHT_CHECKS = (
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-)
-
-
-def expected_failed_checks(estimator):
-    if estimator.batch_size == "all" or estimator.tol == 1e-10:
-        return {}
-    return dict.fromkeys(WEIGHT_CHECKS, "the random order of the rows differs between the two data sets")
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the checks set max_iter as they please
