@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 
 MOST_FOR_CERTIFICATE = 0.5  # of the time limit; a certificate that takes longer is left out ...
-NO_TIME = 0.1  # ... unless it is but so many seconds
+NO_TIME = 0.05  # ... unless it is but so many seconds
 
 
 class Clock:

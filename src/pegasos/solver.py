@@ -361,7 +361,7 @@ class _Run:
         if self.clock.seconds < due:
             return
         twice = self.rule != Rule.SDCA and self.certifier.needs_alpha(state.columns)
-        self.clock.reserve = (3.0 if twice else 1.0) * self._seconds_of_scores()
+        self.clock.reserve = (4.5 if twice else 1.5) * self._seconds_of_scores()  # half as much again as hoped
         self._timed = self.clock.seconds
 
     def _seconds_of_scores(self) -> float:
