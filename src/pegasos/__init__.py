@@ -3,9 +3,13 @@
 from importlib import import_module
 from importlib.metadata import version
 
-__all__ = ["PegasosClassifier", "PegasosRegressor", "__version__"]
+__all__ = ["PegasosClassifier", "PegasosRegressor", "PegasosSearchCV", "__version__"]
 
-_HOMES = {"PegasosClassifier": "pegasos.estimators", "PegasosRegressor": "pegasos.estimators"}
+_HOMES = {
+    "PegasosClassifier": "pegasos.estimators",
+    "PegasosRegressor": "pegasos.estimators",
+    "PegasosSearchCV": "pegasos.search",
+}
 
 
 def __getattr__(name):

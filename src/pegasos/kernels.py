@@ -81,16 +81,21 @@ class Kernel:
                 np.tanh(part, out=part)
         return products
 
-    def matrix(self, X, squares, in_parallel, go_on: Callable[[float], bool] | None = None) -> np.ndarray | None:
+    def matrix(
+        self, X, squares, in_parallel, go_on: Callable[[float], bool] | None = None, products: np.ndarray | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray | None:  # fmt: skip
         """All kernel values among the rows of X; ``in_parallel(work, n)`` calls work(first, last) on parts of range(n).
 
         Kernels of one product are computed in strips up to the diagonal and mirrored: half the products and functions.
         From the top down, so that memory is first touched as it is filled, which takes its time, too.
         ``go_on(part)`` is asked after each strip, with the part of the work that is done; None if it says no.
+        `products` are the inner products of the rows where they are known, on and left of the diagonal; `out` is an
+        array to write to.
         """
         n_rows = X.shape[0]
-        matrix = np.empty((n_rows, n_rows), X.dtype)
-        halved = self.name in FROM_PRODUCT and not hasattr(X, "indptr")
+        matrix = np.empty((n_rows, n_rows), X.dtype) if out is None else out
+        halved = self.name in FROM_PRODUCT and (products is not None or not hasattr(X, "indptr"))
         for first in range(0, n_rows, STRIP):
             last = min(first + STRIP, n_rows)
             rows = slice(first, last)
@@ -102,9 +107,12 @@ class Kernel:
                 matrix[rows] = self(X[rows], X, own, squares)
                 continue
             strip = matrix[rows, :last]
-            np.matmul(X[rows], X[:last].T, out=strip)
+            if products is None:
+                np.matmul(X[rows], X[:last].T, out=strip)
 
-            def transform(a, b, strip=strip, own=own, last=last):
+            def transform(a, b, rows=rows, strip=strip, own=own, last=last):
+                if products is not None:
+                    strip[a:b] = products[rows, :last][a:b]
                 self.transform(strip[a:b], None if own is None else own[a:b], None if own is None else squares[:last])
 
             def mirror(a, b, rows=rows):
@@ -143,6 +151,15 @@ class Kernel:
         if not np.isfinite(values).all():
             raise ValueError("The kernel function returned NaN or infinity.")
         return values
+
+
+def inner_products(X) -> np.ndarray:
+    """Inner products of the rows of X, on and left of the diagonal; what is right of it means nothing."""
+    products = np.empty((X.shape[0], X.shape[0]), X.dtype)
+    for first in range(0, X.shape[0], STRIP):
+        rows = slice(first, min(first + STRIP, X.shape[0]))
+        products[rows, : rows.stop] = safe_sparse_dot(X[rows], X[: rows.stop].T, dense_output=True)
+    return products
 
 
 def canonical(X):

@@ -97,10 +97,10 @@ class Problems:
             return replace(self.with_lam(1.0 / (C * self.total_weights)), C=C)
 
     def over_grid(self, lams) -> Problems:
-        """All columns for each lam in turn: column g·P + p is column p with the g-th lam."""
-        lams = np.asarray(lams, np.float64)
-        columns = np.tile(self.columns, (len(lams), 1))
-        return replace(self, columns=columns, lam=np.repeat(lams, self.n_columns), C=None)
+        """All columns for each lam in turn: column g·P + p is column p with the g-th lam, a number or one a column."""
+        parts = [np.broadcast_to(np.asarray(lam, np.float64), self.n_columns) for lam in lams]
+        columns = np.tile(self.columns, (len(parts), 1))
+        return replace(self, columns=columns, lam=np.concatenate(parts), C=None)
 
     def over_folds(self, splits) -> Problems:
         """All columns for each fold in turn, restricted to the fold's training rows.
@@ -138,6 +138,17 @@ class Problems:
         columns = np.column_stack([chosen.columns[:, 0], places.ravel()])
         return replace(chosen, columns=columns, row_sets=self.row_sets[:, sets], weights=weights)
 
+    def among(self, rows: np.ndarray, n_rows: int) -> Problems:
+        """The same columns where their rows are the `rows` of `n_rows` rows; the others are in no set."""
+
+        def spread(values):
+            wide = np.zeros((n_rows, values.shape[1]), values.dtype)
+            wide[rows] = values
+            return wide
+
+        weights = None if self.weights is None else spread(self.weights)
+        return replace(self, labelings=spread(self.labelings), row_sets=spread(self.row_sets), weights=weights)
+
     def decode(self, scores: np.ndarray) -> np.ndarray:
         """Decision values as scikit-learn shapes them, from the scores (n, P) of one set of columns."""
         return decode(scores, self.scheme, self.n_classes)
@@ -152,6 +163,30 @@ def decode(scores: np.ndarray, scheme: str, n_classes: int) -> np.ndarray:
     if scheme == "crammer_singer" and n_classes == 2:
         return scores[:, 1] - scores[:, 0]
     return scores
+
+
+def side_by_side(parts: list[Problems]) -> Problems:
+    """The columns of all parts, over the same rows and of the same group and epsilon, as one wide problem."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    places, offset = [], np.zeros(2, np.intp)
+    for part in parts:
+        places.append(part.columns + offset)
+        offset += [part.labelings.shape[1], part.row_sets.shape[1]]
+    weights = None
+    if any(part.weights is not None for part in parts):
+        each = [np.ones((1, 1)) if part.weights is None else part.weights for part in parts]
+        weights = np.hstack([np.broadcast_to(one, part.row_sets.shape) for one, part in zip(each, parts, strict=True)])
+    return replace(
+        first,
+        labelings=np.hstack([part.labelings for part in parts]),
+        row_sets=np.hstack([part.row_sets for part in parts]),
+        columns=np.vstack(places),
+        lam=np.concatenate([part.lam for part in parts]),
+        weights=weights,
+        C=None,
+    )
 
 
 def one_vs_rest(codes: np.ndarray, n_classes: int, weights=None) -> Problems:

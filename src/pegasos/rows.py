@@ -26,9 +26,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pegasos.backends import cpu
+from pegasos.backends.blas import add_product
 from pegasos.backends.threads import in_parallel
 from pegasos.kernels import STRIP, Kernel, rows_of_entries, squared_norms
 from pegasos.state import State
+from pegasos.step import Average
 
 DIRECT_COLUMNS = 32  # columns a row belongs to, below which inner products beat look-ahead blocks
 
@@ -134,6 +136,15 @@ class Rows:
         """The scores of the state itself; read off where they are kept."""
         return self.scores(block, state.sums)
 
+    def model_scores(self, index: np.ndarray, state: State) -> np.ndarray:
+        """Scores of the rows `index` by the model that `state` reports, shape (P, rows)."""
+        model = state.model().astype(self.dtype, copy=False)
+        scores = np.empty((model.shape[1], len(index)), self.dtype)
+        for first in range(0, len(index), self.at_once):
+            part = slice(first, first + self.at_once)
+            scores[:, part] = self.scores(self.block(index[part]), model)
+        return scores
+
     def follow(self, block: Block, pulls: np.ndarray, state: State) -> None:
         """Bring kept scores up to date with the pulls of a block."""
 
@@ -231,18 +242,19 @@ class KernelRows(Rows):
 
     The kernel matrix is kept when it fits into `cache_bytes` and the planned `draws` are worth it; otherwise each
     block's rows are computed against the support rows only, those that some column has a coefficient for. So they are
-    if the matrix would not be complete by `until`, as ``time.perf_counter()`` counts.
+    if the matrix would not be complete by `until`, as ``time.perf_counter()`` counts. A `matrix` that is known is
+    taken as it is.
     """
 
     dual = True
 
     def __init__(
         self, X, kernel: Kernel, bias: float = 0.0, cache_bytes: float = 2e9, draws: float = np.inf, squares=None,
-        until: float = np.inf,
+        until: float = np.inf, matrix: np.ndarray | None = None,
     ):  # fmt: skip
         super().__init__(X, X.shape[0], bias)
         self.kernel = kernel
-        self.matrix: Any = None
+        self.matrix: Any = matrix
         if kernel.name == "precomputed":
             self.matrix = X.T if X.flags.f_contiguous else X  # symmetric, and rows are read
             return
@@ -251,7 +263,7 @@ class KernelRows(Rows):
             self.norms = (squared_norms(X) if squares is None else squares).astype(self.dtype)
         self._support = SupportRows(X, self.norms)
         fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
-        if fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
+        if matrix is None and fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
             self.matrix = kernel.matrix(X, self.norms, in_parallel, in_time_for(until))
         if self.matrix is None:
             self.at_once = int(np.clip(cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, STRIP))
@@ -290,11 +302,21 @@ class KernelRows(Rows):
             scores += self.bias * state.sums[-1][:, None]
         return scores.astype(self.dtype, copy=False)
 
+    def model_scores(self, index, state):
+        """Scores of the rows `index` by the model that `state` reports; the last iterate's may be read off."""
+        if not state.products.size or state.average != Average.LAST:
+            return super().model_scores(index, state)
+        scores = state.products[index].T
+        if self.bias > 0:
+            scores = scores + self.bias * state.sums[-1][:, None]
+        return (scores * state.scales[:, None]).astype(self.dtype)
+
     def follow(self, block, pulls, state) -> None:
         """Bring the kept scores up to date with the pulls of a block."""
         moved = np.flatnonzero(pulls.any(axis=0))
         if state.products.size and moved.size:
-            state.products += self.matrix[block.rows[moved]].T @ pulls[:, moved].T
+            pulls = pulls if moved.size == pulls.shape[1] else np.ascontiguousarray(pulls[:, moved])
+            add_product(state.products, self.matrix[block.rows[moved]].T, pulls.T)
 
     def refresh(self, state) -> None:
         """Compute the kept scores anew, now and then, so that rounding does not pile up."""

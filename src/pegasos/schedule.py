@@ -58,6 +58,15 @@ class Schedule:
     rate: float | None = None
     radius: float | None = None
 
+    def batches(self, n_rows: np.ndarray) -> np.ndarray:
+        """Rows of one step of columns with so many rows."""
+        return np.maximum(n_rows, 1) if self.batch is None else np.full(len(n_rows), self.batch)
+
+    def steps(self, n_rows: np.ndarray) -> np.ndarray:
+        """Steps of columns with so many rows."""
+        by_passes = np.maximum(1, np.floor(self.max_passes * n_rows / self.batches(n_rows)))
+        return np.minimum(np.minimum(self.max_steps, by_passes), 2.0**62).astype(np.int64)
+
 
 def average_of(rule: Rule, average) -> Average:
     """The kind of average that the steps keep."""
@@ -72,17 +81,15 @@ def column_records(rows: Rows, problems: Problems, weights, schedule: Schedule, 
     """A record of `state.COLUMN` for each column, before its first step; `weights` are the normalised ones."""
     columns = np.zeros(problems.n_columns, COLUMN)
     n_rows = problems.n_rows
-    batch = np.maximum(n_rows, 1) if schedule.batch is None else np.full(len(n_rows), schedule.batch)
     columns["place"] = np.arange(problems.n_columns)
     columns["labeling"], columns["row_set"] = problems.columns.T
     columns["lam"] = problems.lam
     columns["n_rows"] = n_rows
     columns["epsilon"] = problems.epsilon
     columns["zero"] = zero_objectives(problems, weights, loss)
-    columns["share"] = 1.0 / batch
+    columns["share"] = 1.0 / schedule.batches(n_rows)
     columns["radius"] = np.sqrt(columns["zero"] / problems.lam)  # λ||w||² ≤ P(0) at the optimum, by duality
-    steps = np.minimum(schedule.max_steps, np.maximum(1, np.floor(schedule.max_passes * n_rows / batch)))
-    columns["limit"] = np.minimum(steps, 2.0**62).astype(np.int64)
+    columns["limit"] = schedule.steps(n_rows)
     columns["horizon"] = 2**62 if schedule.endless else columns["limit"]
     columns["shrink"] = 1.0
     columns["whole"] = rule != Rule.OGD and (schedule.batch is None or schedule.sampling != "replacement")

@@ -18,6 +18,7 @@ from pegasos.advance import Advance
 from pegasos.certificate import Certificate, Certifier
 from pegasos.clock import Clock
 from pegasos.losses import Loss
+from pegasos.marks import Marks, draws_before
 from pegasos.problems import Problems
 from pegasos.resume import position_after, resume, still_whole, stream_from
 from pegasos.rows import Rows
@@ -74,6 +75,7 @@ def solve(
     started: float | None = None,
     callback: Callable[[dict], object] | Watcher | None = None,
     interruptible: bool = True,
+    marks: Marks | None = None,
 ) -> Solution:
     """Solve all columns.
 
@@ -95,6 +97,8 @@ def solve(
         Called with a record (step, objective, gap, seconds) after passes 1, 2, 4, 8, ...; True ends the solve.
     interruptible : bool
         Whether Ctrl-C ends the steps and gives the solution reached; else it raises KeyboardInterrupt as usual.
+    marks : Marks, optional
+        Where to read off models on the way; its ends replace those of `schedule`.
 
     Returns
     -------
@@ -103,20 +107,23 @@ def solve(
     if (loss == Loss.CRAMMER_SINGER) != (problems.scheme == "crammer_singer"):
         raise ValueError(f"The columns of scheme {problems.scheme!r} do not go with {loss.name}.")
     watcher = callback if isinstance(callback, Watcher) else Watcher(record=callback)
-    run = _Run(rows, problems, rule, schedule, loss, definite, state, Clock(schedule.max_time, started), watcher)
+    clock = Clock(schedule.max_time, started)
+    run = _Run(rows, problems, rule, schedule, loss, definite, state, clock, watcher, marks)
     with run.clock.watching_interrupts() if interruptible else nullcontext():
         run.all_columns()
         if run.clock.interrupted and not run.has_begun:
             raise KeyboardInterrupt
+        if marks is not None:
+            marks.hand_over(run.whole, at_end=True)
         return run.solution()
 
 
 class _Run:
     """One call of `solve`: the arrays every step needs, and where the run stands."""
 
-    def __init__(self, rows, problems, rule, schedule, loss, definite, before, clock, watcher):
+    def __init__(self, rows, problems, rule, schedule, loss, definite, before, clock, watcher, marks):
         self.rows, self.problems, self.rule, self.schedule = rows, problems, rule, schedule
-        self.before, self.clock, self.watcher = before, clock, watcher
+        self.before, self.clock, self.watcher, self.marks = before, clock, watcher, marks
         self.weights = problems.normalised_weights(rows.dtype)
         self.used = np.flatnonzero(problems.row_sets.any(axis=1))  # rows that no column has are as if not there
         self.average = average_of(rule, schedule.average)
@@ -144,6 +151,8 @@ class _Run:
     def _first_state(self, loss) -> State:
         rows, schedule, n_columns = self.rows, self.schedule, self.problems.n_columns
         columns = column_records(rows, self.problems, self.weights, schedule, self.rule, loss)
+        if self.marks is not None:
+            columns["limit"] = columns["horizon"] = self.marks.ends
         columns["turn"] = next_turn(columns, self.rule)
         none = np.zeros((0, 0), rows.dtype)
         sums = rows.zeros(n_columns)
@@ -206,7 +215,7 @@ class _Run:
             state.turn_windows()
             before = passes
             index = stream.take(self.advance.length(len(state.columns)), self.schedule.batch)
-            index = self._up_to_turn(state, index, stream)
+            index = self._up_to_stop(state, index, stream)
             self.advance.over(state, index)
             passes = stream.passes - first
             if passes >= REFRESH_FROM and (passes >= self.next_check or passes - refreshed >= REFRESH_EVERY):
@@ -236,31 +245,30 @@ class _Run:
 
     def _settle(self, state, stream, passes: int, pass_ended: bool) -> State:
         """After some steps: note what they prove, look, and let finished columns leave."""
-        self.certifier.note_dual(state)
+        if self.schedule.certified or self.schedule.tol is not None:
+            self.certifier.note_dual(state)
         if passes >= self.next_check:
             self.next_check = 2 * passes
             self._check(state)
         self._look(state, passes if pass_ended else None)
+        if self.marks is not None:
+            self.marks.hand_over(state)
         return self._leave(state, stream)
 
     def _in_small_steps(self) -> bool:
         """Whether batches are small enough for the stream of draws to be cut into blocks."""
         return self.schedule.batch is not None and self.schedule.batch <= LARGEST_BLOCK_BATCH
 
-    def _up_to_turn(self, state, index, stream):
-        """Cut the block where a column's window is complete, so that windows begin between blocks."""
-        columns, k = state.columns, self.schedule.batch
-        if self.average != Average.WINDOW:
-            return index
-        left = (columns["turn"] - columns["steps"]) * k
-        near = (left > 0) & (left <= len(index)) & (columns["turn"] < columns["limit"])
-        if not near.any():
-            return index
-        inside = self.weights[index][:, columns["row_set"][near]] != 0
-        reached = inside.cumsum(axis=0) >= left[near]
-        first = np.where(reached.any(axis=0), reached.argmax(axis=0) + 1, len(index)).min()
-        stream.put_back(index[first:])
-        return index[:first]
+    def _up_to_stop(self, state, index, stream):
+        """Cut the block where a column's window is complete or its model is wanted, so that it is between blocks."""
+        columns, until = state.columns, len(index)
+        if self.average == Average.WINDOW:
+            until = draws_before(columns["turn"], columns, self.weights, index, self.schedule.batch)
+        if self.marks is not None:
+            marks = self.marks.next(columns["place"])
+            until = min(until, draws_before(marks, columns, self.weights, index[:until], self.schedule.batch))
+        stream.put_back(index[until:])
+        return index[:until]
 
     # --- columns come and go --------------------------------------------------------------------------------------
 

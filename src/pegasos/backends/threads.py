@@ -14,6 +14,16 @@ def _controller():
     return ThreadpoolController()
 
 
+def blas_threads() -> int:
+    """Threads that BLAS uses, and so does everything here: the user's limits hold."""
+    return max((lib["num_threads"] for lib in _controller().info() if lib["user_api"] == "blas"), default=1)
+
+
+def blas_limited(threads: int):
+    """A context in which BLAS uses at most so many threads."""
+    return _controller().limit(limits=max(1, threads), user_api="blas")
+
+
 def in_parallel(work, n_items, operations=np.inf):
     """Call ``work(first, last)`` on even parts of ``range(n_items)``, one part a thread, if `operations` are worth it.
 
@@ -22,7 +32,7 @@ def in_parallel(work, n_items, operations=np.inf):
     """
     threads = 1
     if n_items > 1 and operations > WORTH_A_THREAD:
-        threads = max((lib["num_threads"] for lib in _controller().info() if lib["user_api"] == "blas"), default=1)
+        threads = blas_threads()
     if threads <= 1:
         work(0, n_items)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,6 +18,9 @@ from pegasos.estimators.memory import Memory, without_rows
 from pegasos.estimators.watching import CallbackSupportMixin, TaskTree, progress_shown
 from pegasos.fingerprint import fingerprint
 from pegasos.kernels import NAMES, Kernel, canonical, spread, squared_norms
+
+if TYPE_CHECKING:
+    from pegasos.problems import Problems
 
 DEFAULT_CACHE_MB = 2000
 DEFAULT_PASSES = 20
@@ -33,6 +37,14 @@ FITTED_BY_SOME = (
 
 class NotYet(NotImplementedError, AttributeError):
     """A method that a later version brings: absent for `hasattr`, clear for whoever calls it."""
+
+
+class Task(NamedTuple):
+    """What the targets of some rows ask of the solver."""
+
+    problems: Problems  # the columns, without a lam
+    about: dict[str, Any]  # attributes that say what the columns stand for
+    offset: Any = 0.0  # what was taken off the targets of each column
 
 
 class PegasosBase(CallbackSupportMixin, BaseEstimator):
@@ -95,6 +107,14 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         """The loss the solver is asked for."""
         raise NotImplementedError
 
+    def _checked(self, X, y, *, reset=True):
+        """Rows and targets as `fit` takes them; raises for what it does not take."""
+        raise NotImplementedError
+
+    def _task(self, y, sample_weight, dtype) -> Task:
+        """What the checked targets of some rows ask for; `dtype` is that of the rows."""
+        raise NotImplementedError
+
     def _schedule(self):
         from pegasos.solver import Schedule
 
@@ -115,24 +135,28 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
             count_violations=self.kernel != "linear",
         )
 
-    def _rows(self, X, squares, kernel, bias, schedule, until=np.inf):
+    def _cache_bytes(self) -> float:
+        return 1e6 * (DEFAULT_CACHE_MB if self.cache_size is None else self.cache_size)
+
+    def _rows(self, X, squares, kernel, bias, schedule, until=np.inf, matrix=None):
         from pegasos.rows import DenseRows, KernelRows, SparseRows
 
         if kernel.name == "linear":
             if hasattr(X, "indptr"):
                 return SparseRows(X, bias, squares)
             return DenseRows(np.ascontiguousarray(X), bias, squares)  # steps go over single rows
-        cache_bytes = 1e6 * (DEFAULT_CACHE_MB if self.cache_size is None else self.cache_size)
         draws = min(schedule.max_steps, schedule.max_passes * X.shape[0]) * (schedule.batch or X.shape[0])
-        return KernelRows(X, kernel, bias, cache_bytes, draws, squares, until)
+        return KernelRows(X, kernel, bias, self._cache_bytes(), draws, squares, until, matrix)
 
-    def _train(self, X, y, problems, sample_weight, started, about, offset=0.0) -> None:
+    def _train(self, X, y, sample_weight, started) -> None:
         """Check what depends on the data, solve, and store everything that is fitted, all at once.
 
-        `about` are attributes that say what the columns stand for. A fit that fails leaves the model before it whole.
+        A fit that fails leaves the model before it whole.
         """
         from pegasos.solver import Watcher, solve  # Numba is imported when a fit first needs it
 
+        task = self._task(y, sample_weight, X.dtype)
+        problems, about = self._regularised(task.problems), task.about
         validation.check_regularisation(problems, X.dtype)
         if self.kernel == "precomputed":
             validation.check_precomputed(X)
@@ -147,7 +171,7 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         until = np.inf if self.max_time is None else started + MATRIX_TIME * self.max_time
         rows = self._rows(X, squares, kernel, bias, schedule, until)
 
-        attributes = lambda model: self._model_attributes(model, X, kernel, bias, offset) | about
+        attributes = lambda model: self._model_attributes(model, X, kernel, bias, task.offset) | about
         passes = min(schedule.max_passes, schedule.max_steps * (schedule.batch or X.shape[0]) / X.shape[0])
         tasks = TaskTree(self, X, y, {"sample_weight": sample_weight}, passes, attributes)
         tasks.begin()
@@ -259,6 +283,9 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
 
     def _scores(self, X) -> np.ndarray:
         """Scores of the rows of X in each column, the intercept included."""
+        for rows, scores in vars(self).get("_known_scores", ()):  # a search has them already
+            if X is rows:
+                return scores
         precomputed = self._kernel.name == "precomputed"
         X = validate_data(
             self, X, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32], reset=False

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.estimators import validation
-from pegasos.estimators.base import PegasosBase, missing_for_partial_fit
+from pegasos.estimators.base import PegasosBase, Task, missing_for_partial_fit
 from pegasos.estimators.memory import offered_if, unharmed_by_errors
 from pegasos.kernels import canonical
 from pegasos.problems import Problems, balanced, crammer_singer, decode, one_vs_one, one_vs_rest
@@ -216,17 +216,11 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         started = time.perf_counter()
         validation.check_supported(self)
         validation.check_combinations(self)
-        y = validation.check_label_types(y)
-        accepted = False if self.kernel == "precomputed" else "csr"
-        X, y = validate_data(self, X, y, accept_sparse=accepted, dtype=[np.float64, np.float32])
-        X = canonical(X)
-        sample_weight = validation.check_weights(sample_weight, X)
-        classes, codes, weights = self._classes(y, sample_weight)
-        problems = self._problems(codes, len(classes), weights)
-        about = {"classes_": classes, "_scheme": problems.scheme}
-        self._train(X, y, problems, sample_weight, started, about)
+        X, y = self._checked(X, y)
+        self._train(X, y, validation.check_weights(sample_weight, X), started)
         if self._kernel.name != "linear":
-            self.n_support_ = np.bincount(codes[self.support_], minlength=len(classes))
+            places = np.searchsorted(self.classes_, y[self.support_])
+            self.n_support_ = np.bincount(places, minlength=len(self.classes_))
         return self
 
     @offered_if(missing_for_partial_fit)
@@ -257,9 +251,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         validation.check_supported(self)
         validation.check_combinations(self)
         first = getattr(self, "_memory", None) is None
-        y = validation.check_label_types(y)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
-        X = canonical(X)
+        X, y = self._checked(X, y, reset=first)
         weights = validation.check_weights(sample_weight, X)
         known = None if first else self.classes_
         classes, codes = validation.check_online_labels(y, classes, known)
@@ -268,6 +260,21 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         problems = self._columns(codes, len(classes), weights).with_lam(self.lam)
         self._learn(X, problems, {"classes_": classes, "_scheme": problems.scheme})
         return self
+
+    def _checked(self, X, y, *, reset=True):
+        """Rows and labels as `fit` takes them."""
+        y = validation.check_label_types(y)
+        accepted = False if self.kernel == "precomputed" else "csr"
+        X, y = validate_data(self, X, y, accept_sparse=accepted, dtype=[np.float64, np.float32], reset=reset)
+        return canonical(X), y
+
+    def _task(self, y, sample_weight, dtype) -> Task:
+        """Columns for the classes of the labels y."""
+        classes, codes, weights = self._classes(y, sample_weight)
+        problems = self._columns(codes, len(classes), weights)
+        if self.class_weight == "balanced":
+            problems = balanced(problems, codes)
+        return Task(problems, {"classes_": classes, "_scheme": problems.scheme})
 
     def _classes(self, y, weights):
         """Classes among the rows of positive weight, the class of each row, and the weights times `class_weight`."""
@@ -292,12 +299,6 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     def _columns(self, codes, n_classes, weights) -> Problems:
         build = {"ovr": one_vs_rest, "ovo": one_vs_one, "crammer_singer": crammer_singer}[self.multi_class]
         return build(codes, n_classes, weights)
-
-    def _problems(self, codes, n_classes, weights) -> Problems:
-        problems = self._columns(codes, n_classes, weights)
-        if self.class_weight == "balanced":
-            problems = balanced(problems, codes)
-        return self._regularised(problems)
 
     def _loss(self):
         from pegasos.losses import Loss

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.estimators import validation
-from pegasos.estimators.base import PegasosBase, missing_for_partial_fit
+from pegasos.estimators.base import PegasosBase, Task, missing_for_partial_fit
 from pegasos.estimators.memory import offered_if, unharmed_by_errors
 from pegasos.kernels import canonical
 from pegasos.problems import regression
@@ -202,15 +202,8 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         started = time.perf_counter()
         validation.check_supported(self)
         validation.check_combinations(self)
-        accepted = False if self.kernel == "precomputed" else "csr"
-        X, targets, about = self._checked(X, y, accepted)
-        sample_weight = validation.check_weights(sample_weight, X)
-        offset = np.zeros(targets.shape[1])
-        if self.fit_intercept == "auto" and self.kernel != "linear":
-            offset = np.average(targets, axis=0, weights=sample_weight)
-        centred = (targets - offset).astype(X.dtype)
-        problems = self._regularised(regression(centred, self.epsilon, sample_weight))
-        self._train(X, targets, problems, sample_weight, started, about, offset)
+        X, y = self._checked(X, y)
+        self._train(X, y, validation.check_weights(sample_weight, X), started)
         return self
 
     @offered_if(missing_for_partial_fit)
@@ -238,22 +231,31 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         """
         validation.check_supported(self)
         validation.check_combinations(self)
-        X, targets, about = self._checked(X, y, "csr", reset=getattr(self, "_memory", None) is None)
-        weights = validation.check_weights(sample_weight, X)
-        problems = regression(targets.astype(X.dtype), self.epsilon, weights).with_lam(self.lam)
-        self._learn(X, problems, about)
+        X, y = self._checked(X, y, reset=getattr(self, "_memory", None) is None)
+        task = self._task(y, validation.check_weights(sample_weight, X), X.dtype)
+        self._learn(X, task.problems.with_lam(self.lam), task.about)
         return self
 
-    def _checked(self, X, y, accept_sparse, reset=True):
-        """Checked rows, targets (n_samples, n_targets) in float64, and what they were."""
+    def _checked(self, X, y, *, reset=True):
+        """Rows and targets, in float64, as `fit` takes them."""
         validation.check_dense_targets(y)
+        accepted = False if self.kernel == "precomputed" else "csr"
         X, y = validate_data(
-            self, X, y, accept_sparse=accept_sparse, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True,
+            self, X, y, accept_sparse=accepted, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True,
             reset=reset,
         )  # fmt: skip
-        targets = np.asarray(y, np.float64).reshape(len(y), -1)
-        validation.check_targets(targets, X.dtype)
-        return canonical(X), targets, {"_targets": None if y.ndim == 1 else targets.shape[1]}
+        y = np.asarray(y, np.float64)
+        validation.check_targets(y, X.dtype)
+        return canonical(X), y
+
+    def _task(self, y, sample_weight, dtype) -> Task:
+        """One column per target; with a kernel and no intercept the mean is taken off."""
+        targets = y.reshape(len(y), -1)
+        offset = np.zeros(targets.shape[1])
+        if self.fit_intercept == "auto" and self.kernel != "linear":
+            offset = np.average(targets, axis=0, weights=sample_weight)
+        problems = regression((targets - offset).astype(dtype), self.epsilon, sample_weight)
+        return Task(problems, {"_targets": None if y.ndim == 1 else targets.shape[1]}, offset)
 
     def _loss(self):
         from pegasos.losses import Loss

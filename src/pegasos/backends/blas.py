@@ -1,0 +1,34 @@
+"""Matrix products that NumPy has no name for, from the BLAS that SciPy carries."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+import numpy as np
+from numba.extending import get_cython_function_address
+
+_KINDS = {np.dtype(np.float32): ("sgemm", ctypes.c_float), np.dtype(np.float64): ("dgemm", ctypes.c_double)}
+
+
+@cache
+def _function(name: str):
+    """A function of BLAS; called through ctypes, it releases the GIL, which SciPy's own wrapper does not."""
+    address = get_cython_function_address("scipy.linalg.cython_blas", name)
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 13)(address)
+
+
+def add_product(target: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+    """target += left @ right, without a matrix in between where all three are of one type and in Fortran order."""
+    alike = all(array.dtype == target.dtype and array.flags.f_contiguous for array in (target, left, right))
+    if not alike or target.dtype not in _KINDS:
+        target += left @ right
+        return
+    name, number = _KINDS[target.dtype]
+    (m, n), k = target.shape, left.shape[1]
+    plain, one, rows, columns, inner = ctypes.c_char(b"N"), number(1.0), *map(ctypes.c_int, (m, n, k))
+    ref = ctypes.byref
+    _function(name)(
+        ref(plain), ref(plain), ref(rows), ref(columns), ref(inner), ref(one), left.ctypes.data, ref(rows),
+        right.ctypes.data, ref(inner), ref(one), target.ctypes.data, ref(rows),
+    )  # fmt: skip

@@ -1,0 +1,219 @@
+"""Every candidate by the fastest way that gives what a fit of its own would give.
+
+Candidates that are Pegasos estimators go to `wide`: all folds together, but for folds whose rows repeat or, in cyclic
+order, are not in the order of the data; these go alone, over copies of their rows. A pipeline that ends in one has its
+transformers fitted on each fold, so that nothing leaks, and the rest goes to `wide`. All others are fitted one by one.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection._validation import _fit_and_score
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import validate_data
+
+from pegasos.estimators import PegasosClassifier, PegasosRegressor, validation
+from pegasos.estimators.base import PegasosBase
+from pegasos.search import wide
+from pegasos.search.board import Board, Fold
+from pegasos.search.deadline import Deadline
+from pegasos.search.lanes import Data, Place, stacked
+
+OWN_FITS = (PegasosClassifier.fit, PegasosRegressor.fit)
+
+
+def evaluate(candidates: dict[int, Any], X, y, fit_params: dict, board: Board, deadline: Deadline) -> None:
+    """Train and score all candidates, unfitted estimators, on all folds of the board."""
+    ways: dict[tuple[Callable, bool], dict[int, Any]] = {}
+    for candidate, estimator in candidates.items():
+        ways.setdefault(_way(estimator, fit_params), {})[candidate] = estimator
+    left = len(candidates)
+    for (way, _), part in ways.items():
+        way(part, X, y, fit_params, board, deadline.within(len(part) / left))
+        left -= len(part)
+
+
+def _way(estimator, fit_params: dict) -> tuple[Callable, bool]:
+    """The way of a candidate, and whether its X is a kernel matrix, where other kernels would see features."""
+    if _is_own(estimator) and set(fit_params) <= {"sample_weight"}:
+        return _together, estimator.kernel == "precomputed"
+    if type(estimator) is Pipeline and not fit_params:
+        last = estimator.steps[-1][1]
+        if _is_own(last) and last.kernel != "precomputed":
+            return _pipelines, False
+    return _one_by_one, False
+
+
+def _is_own(estimator) -> bool:
+    return isinstance(estimator, PegasosBase) and type(estimator).fit in OWN_FITS
+
+
+def _together(candidates: dict[int, PegasosBase], X, y, fit_params, board: Board, deadline: Deadline) -> None:
+    candidates = _sane(candidates, board.folds, board)
+    if not candidates:
+        return
+    probe = clone(next(iter(candidates.values())))
+    X, y = probe._checked(X, y)
+    weights = validation.check_weights(fit_params.get("sample_weight"), X)
+    data = Data(X, y, weights, _seen(probe), pairwise=probe.kernel == "precomputed")
+    by_folds: dict[tuple[int, ...], list] = {}
+    for alike in groups_alike(candidates, _besides_columns):
+        cyclic = next(iter(alike.values())).sampling == "cyclic"
+        alone = tuple(fold.number for fold in board.folds if _stands_alone(fold, cyclic))
+        by_folds.setdefault(alone, []).append(alike)
+    left = len(by_folds) * len(board.folds)
+    for alone, groups in by_folds.items():
+        shared = [fold for fold in board.folds if fold.number not in alone]
+        if shared:
+            part = deadline.within(len(shared) / left)
+            wide.evaluate(groups, *_among(data, shared), board, part)
+        left -= len(shared)
+        for number in alone:
+            wide.evaluate(groups, *_by_itself(data, board.folds[number]), board, deadline.within(1 / left))
+            left -= 1
+
+
+def _sane(candidates: dict[int, PegasosBase], folds: list[Fold], board: Board) -> dict[int, PegasosBase]:
+    """Candidates whose parameters make sense; the others have failed on all folds."""
+    sane = {}
+    for candidate, estimator in candidates.items():
+        try:
+            estimator._validate_params()
+            validation.check_supported(estimator)
+            validation.check_combinations(estimator)
+        except Exception as error:
+            for fold in folds:
+                board.failed(candidate, fold, error)
+        else:
+            sane[candidate] = estimator
+    return sane
+
+
+def _stands_alone(fold: Fold, cyclic: bool) -> bool:
+    ascending = np.diff(fold.train) > 0
+    if ascending.all():
+        return False
+    return cyclic or len(np.unique(fold.train)) < len(fold.train)
+
+
+def _among(data: Data, folds: list[Fold]) -> tuple[Data, list[Place]]:
+    """The rows that some of the folds need, and where theirs are."""
+    used = np.unique(np.concatenate([part for fold in folds for part in (fold.train, fold.test)]))
+    if len(used) == data.X.shape[0]:
+        return data, [Place(fold, fold.train, fold.test) for fold in folds]
+    places = [Place(fold, np.searchsorted(used, fold.train), np.searchsorted(used, fold.test)) for fold in folds]
+    return data.only(used), places
+
+
+def _by_itself(data: Data, fold: Fold) -> tuple[Data, list[Place]]:
+    """A copy of a fold's rows, in its own order, repeated as they are."""
+    n_train = len(fold.train)
+    rows = np.concatenate([fold.train, fold.test])
+    return data.only(rows), [Place(fold, np.arange(n_train), np.arange(n_train, len(rows)))]
+
+
+def _pipelines(candidates: dict[int, Pipeline], X, y, fit_params, board: Board, deadline: Deadline) -> None:
+    groups = groups_alike(candidates, lambda pipeline: pipeline.steps[:-1])
+    left = len(groups) * len(board.folds)
+    for group in groups:
+        for fold in board.folds:
+            if deadline.passed:
+                for candidate in group:
+                    board.skip(candidate, fold)
+            else:
+                _pipeline_on(group, fold, board, deadline.within(1 / left))
+            left -= 1
+
+
+def _pipeline_on(candidates: dict[int, Pipeline], fold: Fold, board: Board, deadline: Deadline) -> None:
+    """Fit the transformers on the fold's training rows, then all last steps together."""
+    pipeline = next(iter(candidates.values()))
+    finals = _sane({candidate: each.steps[-1][1] for candidate, each in candidates.items()}, [fold], board)
+    if not finals:
+        return
+    before = clone(pipeline[:-1]) if len(pipeline.steps) > 1 else None
+    probe = clone(next(iter(finals.values())))
+    try:
+        (X_train, y_train), (X_test, _) = fold.rows(pipeline, "train"), fold.rows(pipeline, "test")
+        if before is not None:
+            X_train, X_test = before.fit_transform(X_train, y_train), before.transform(X_test)
+        X_train, y_train = probe._checked(X_train, y_train)
+        X_test = validate_data(probe, X_test, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+    except Exception as error:
+        for candidate in finals:
+            board.failed(candidate, fold, error)
+        return
+
+    def wrap(final):
+        fitted = copy.copy(pipeline)
+        fitted.steps = [*([] if before is None else before.steps), (pipeline.steps[-1][0], final)]
+        return fitted
+
+    n_train, n_test = X_train.shape[0], X_test.shape[0]
+    y_known = np.concatenate([y_train, np.repeat(y_train[:1], n_test, axis=0)])  # no one asks for those of test rows
+    data = Data(stacked(X_train, X_test), y_known, None, _seen(probe), wrap=wrap)
+    place = Place(fold, np.arange(n_train), np.arange(n_train, n_train + n_test))
+    wide.evaluate(groups_alike(finals, _besides_columns), data, [place], board, deadline)
+
+
+def _one_by_one(candidates: dict[int, Any], X, y, fit_params, board: Board, deadline: Deadline) -> None:
+    for candidate, estimator in candidates.items():
+        for fold in board.folds:
+            if deadline.passed:
+                board.skip(candidate, fold)
+                continue
+            result = _fit_and_score(
+                clone(estimator), X, y, scorer=board.scorers, train=fold.train, test=fold.test, verbose=0,
+                parameters=None, fit_params=fit_params, score_params=fold.score_params,
+                return_train_score="train" in board.sides, return_n_test_samples=True, return_times=True,
+                error_score=board.error_score,
+            )  # fmt: skip
+            board.note(candidate, fold, result)
+
+
+def _seen(estimator) -> dict[str, Any]:
+    """What checking its rows has left on an estimator."""
+    names = ("n_features_in_", "feature_names_in_")
+    return {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+
+
+def _besides_columns(estimator: PegasosBase) -> dict[str, Any]:
+    """Parameters in which the candidates of one run agree."""
+    return {name: value for name, value in estimator.get_params(deep=False).items() if name not in wide.ON_COLUMNS}
+
+
+def groups_alike(candidates: dict[int, Any], key: Callable[[Any], Any]) -> list[dict[int, Any]]:
+    """Candidates of the same key together."""
+    groups: list[tuple[Any, dict[int, Any]]] = []
+    for candidate, estimator in candidates.items():
+        own = key(estimator)
+        for known, group in groups:
+            if same(known, own):
+                group[candidate] = estimator
+                break
+        else:
+            groups.append((own, {candidate: estimator}))
+    return [group for _, group in groups]
+
+
+def same(a, b) -> bool:
+    """Whether two parameters are equal; estimators are if their own are. In doubt they are not."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, BaseEstimator):
+        return same(a.get_params(deep=False), b.get_params(deep=False))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[name], b[name]) for name in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(same(x, z) for x, z in zip(a, b, strict=True))
+    try:
+        return bool(np.all(a == b))
+    except Exception:
+        return False

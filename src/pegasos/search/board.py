@@ -1,0 +1,176 @@
+"""The board of a search: a result for each cell, a candidate on a fold, scored as soon as its model is there."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
+from sklearn.model_selection._validation import _score
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _check_method_params
+
+
+@dataclass
+class Fold:
+    """A split of the rows, as indices, and what a scorer is given of it."""
+
+    number: int
+    train: np.ndarray
+    test: np.ndarray
+    X: Any
+    y: Any
+    score_params: dict
+
+    def rows(self, estimator, which: str):
+        """(X, y) of "train" or "test", as scikit-learn would cut them for this estimator."""
+        if which == "train":
+            return _safe_split(estimator, self.X, self.y, self.train)
+        return _safe_split(estimator, self.X, self.y, self.test, self.train)
+
+    def stand_in(self, which: str):
+        """The same for those who only pass the rows on: an array of the right length without features."""
+        return self.stand_ins[which], self.targets[which]
+
+    @cached_property
+    def targets(self) -> dict[str, Any]:
+        """Targets of "train" and "test"."""
+        return {
+            which: None if self.y is None else _safe_indexing(self.y, index)
+            for which, index in (("train", self.train), ("test", self.test))
+        }
+
+    @cached_property
+    def stand_ins(self) -> dict[str, np.ndarray]:
+        """Rows without features of "train" and "test"."""
+        return {"train": np.empty((len(self.train), 0)), "test": np.empty((len(self.test), 0))}
+
+    @cached_property
+    def params(self) -> dict[str, dict]:
+        """What scorers are given besides for "train" and "test"."""
+        return {
+            which: _check_method_params(self.X, params=self.score_params, indices=index)
+            for which, index in (("train", self.train), ("test", self.test))
+        }
+
+
+class Board:
+    """Results of all cells as scikit-learn's `_fit_and_score` gives them.
+
+    Parameters
+    ----------
+    scorers : callable
+        One scorer, or scikit-learn's bundle of several.
+    folds : list of Fold
+    n_candidates : int
+    error_score, return_train_score
+        As in GridSearchCV.
+    watch : callable
+        Called after each cell with the number of cells done and the best mean score of complete candidates, or None.
+    metric : str
+        Which of several scores is meant.
+    """
+
+    def __init__(
+        self, scorers, folds: list[Fold], n_candidates: int, *, error_score, return_train_score: bool,
+        watch: Callable[[int, float | None], object], metric: str,
+    ):  # fmt: skip
+        self.scorers, self.folds = scorers, folds
+        self.error_score, self.sides = error_score, ("train", "test") if return_train_score else ("test",)
+        self.watch, self.metric = watch, metric
+        self.results: list[dict | None] = [None] * (n_candidates * len(folds))
+        self.seconds_of_scoring = 0.0
+        self.skipped = 0
+        self.scoring_error: Exception | None = None
+        self._done, self._best = 0, None
+        self._lock = threading.RLock()  # runs side by side report here, and a scorer is never called twice at a time
+
+    def only_passes_on(self, estimator) -> bool:
+        """Whether scoring does nothing with rows but hand them to the estimator's own prediction."""
+        scorers = self.scorers._scorers.values() if isinstance(self.scorers, _MultimetricScorer) else [self.scorers]
+        own_score = type(estimator).score in (ClassifierMixin.score, RegressorMixin.score)
+        return all(
+            isinstance(scorer, _BaseScorer) or (isinstance(scorer, _PassthroughScorer) and own_score)
+            for scorer in scorers
+        )
+
+    def fitted(self, candidate: int, fold: Fold, estimator, rows: Callable[[str], tuple] | None = None) -> None:
+        """Score a fitted estimator; `rows` gives (X, y) of a side if not those of the fold."""
+        with self._lock:
+            self._score(candidate, fold, estimator, rows or (lambda side: fold.rows(estimator, side)))
+
+    def _score(self, candidate: int, fold: Fold, estimator, rows: Callable) -> None:
+        began = time.perf_counter()
+        result = {"fit_error": None, "n_test_samples": len(fold.test), "fit_time": 0.0}
+        for side in self.sides[::-1]:
+            X, y = rows(side)
+            try:
+                result[f"{side}_scores"] = _score(estimator, X, y, self.scorers, fold.params[side], self.error_score)
+            except Exception as error:
+                self.scoring_error = error  # of the scorer, not of the fit that it is called from
+                raise
+            if side == "test":
+                result["score_time"] = time.perf_counter() - began
+        self.seconds_of_scoring += time.perf_counter() - began
+        self.note(candidate, fold, result)
+
+    def failed(self, candidate: int, fold: Fold, error: Exception) -> None:
+        """A cell that cannot be fitted."""
+        if isinstance(self.error_score, str):
+            raise error
+        self.note(candidate, fold, self._without_scores(fold, "".join(traceback.format_exception(error))))
+
+    def skip(self, candidate: int, fold: Fold) -> None:
+        """A cell there is no time for."""
+        self.skipped += 1
+        self.note(candidate, fold, self._without_scores(fold, None))
+
+    def note(self, candidate: int, fold: Fold, result: dict) -> None:
+        """Keep the result of a cell."""
+        with self._lock:
+            self._keep(candidate, fold, result)
+
+    def _keep(self, candidate: int, fold: Fold, result: dict) -> None:
+        self.results[candidate * len(self.folds) + fold.number] = result
+        self._done += 1
+        mean = self._mean(candidate)
+        if mean is not None and np.isfinite(mean) and (self._best is None or mean > self._best):
+            self._best = mean
+        self.watch(self._done, self._best)
+
+    def has(self, candidate: int, fold: Fold) -> bool:
+        """Whether the cell is done."""
+        return self.results[candidate * len(self.folds) + fold.number] is not None
+
+    def took(self, cells: list[tuple[int, Fold]], seconds: float) -> None:
+        """Divide the time of a shared run over its cells."""
+        for candidate, fold in cells:
+            result = self.results[candidate * len(self.folds) + fold.number]
+            if result is not None:
+                result["fit_time"] += seconds / len(cells)
+
+    def _without_scores(self, fold: Fold, fit_error: str | None) -> dict:
+        value = np.nan if isinstance(self.error_score, str) else self.error_score
+        names = self.scorers._scorers if isinstance(self.scorers, _MultimetricScorer) else None
+        result = {"fit_error": fit_error, "n_test_samples": len(fold.test), "fit_time": 0.0, "score_time": 0.0}
+        for side in self.sides:
+            result[f"{side}_scores"] = value if names is None else dict.fromkeys(names, value)
+        return result
+
+    def _mean(self, candidate: int) -> float | None:
+        """Mean test score of a candidate, None before all its folds are done."""
+        first = candidate * len(self.folds)
+        results = self.results[first : first + len(self.folds)]
+        if any(result is None for result in results):
+            return None
+        scores = [result["test_scores"] for result in results if result is not None]
+        numbers = [score.get(self.metric, np.nan) if isinstance(score, dict) else score for score in scores]
+        return float(np.mean(numbers))

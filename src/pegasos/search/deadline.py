@@ -1,0 +1,45 @@
+"""The time limit of a search, shared by its runs."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+
+class Deadline:
+    """When a search has to end; `max_time` None: never."""
+
+    def __init__(self, max_time: float | None, started: float, whole: Deadline | None = None):
+        self.started = started
+        self.max_time = np.inf if max_time is None else max_time
+        self._whole = whole
+        self.cut_short = False  # whether any run ended before its steps were done
+
+    def cut(self) -> None:
+        """A run ended before its steps were done."""
+        self.cut_short = True
+        if self._whole is not None:
+            self._whole.cut()
+
+    def within(self, part: float) -> Deadline:
+        """A deadline for that part of the work that is left."""
+        return Deadline(self.share(part), time.perf_counter(), self)
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return max(0.0, self.started + self.max_time - time.perf_counter())
+
+    @property
+    def passed(self) -> bool:
+        """Whether no time is left."""
+        return self.left == 0.0
+
+    def at(self, part: float) -> float:
+        """``time.perf_counter()`` when that part of what is left will be over."""
+        return time.perf_counter() + part * self.left
+
+    def share(self, part: float) -> float | None:
+        """Seconds for that part of the work that is left; None: no limit."""
+        return None if self.max_time == np.inf else max(1e-3, part * self.left)

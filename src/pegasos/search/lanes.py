@@ -1,0 +1,142 @@
+"""Lanes: the columns of one fold at one lam. Cells that differ in the number of steps only are stops on one lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import vstack as stack_sparse
+
+from pegasos.estimators import validation
+from pegasos.estimators.base import PegasosBase, Task
+from pegasos.kernels import Kernel
+from pegasos.problems import Problems, side_by_side
+from pegasos.schedule import Schedule, average_of
+from pegasos.search.board import Fold
+from pegasos.search.matrices import Matrices
+from pegasos.step import Average, Rule
+
+
+class Data:
+    """Checked rows, targets and weights, and what is computed of them once for all cells."""
+
+    def __init__(self, X, y: np.ndarray, weights, about: dict, *, pairwise=False, wrap: Callable | None = None):
+        self.X, self.y, self.weights = X, y, weights
+        self.about = about  # attributes that a fit on these rows would leave on an estimator
+        self.pairwise = pairwise  # X is a kernel matrix
+        self.wrap = wrap  # makes an estimator of these rows one of the user's rows, of which these were made
+        self.matrices = Matrices(X)
+
+    def only(self, rows: np.ndarray) -> Data:
+        """Some of the rows, in this order."""
+        X = self.X[np.ix_(rows, rows)] if self.pairwise else self.X[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        return Data(X, self.y[rows], weights, self.about, pairwise=self.pairwise, wrap=self.wrap)
+
+    def weights_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """Weights of some rows; an error if all are 0."""
+        return None if self.weights is None else validation.check_weights(self.weights[rows], self.y[rows])
+
+
+def stacked(above, below):
+    """Rows of two matrices, dense or CSR, in the type of the first."""
+    if hasattr(above, "indptr") or hasattr(below, "indptr"):
+        return stack_sparse([above, below.astype(above.dtype)], format="csr")
+    return np.vstack([above, below.astype(above.dtype, copy=False)])
+
+
+@dataclass(frozen=True)
+class Place:
+    """A fold and where its rows are among those of the data."""
+
+    fold: Fold
+    train: np.ndarray
+    test: np.ndarray
+
+
+@dataclass
+class Lane:
+    """Columns of one fold at one lam, and the cells that stop on them."""
+
+    strand: Strand
+    lam: np.ndarray
+    stops: list[tuple[int, np.ndarray]] = field(default_factory=list)  # candidate, steps of each column
+
+
+@dataclass
+class Strand:
+    """A fold as the candidates of one group see it: their kernel on its rows, and its columns."""
+
+    place: Place
+    task: Task
+    kernel: Kernel
+    schedule: Schedule
+    lanes: dict[bytes, Lane] = field(default_factory=dict)
+
+    def add(self, candidate: int, estimator: PegasosBase, dtype) -> None:
+        """Put a candidate on its lane; an error if it cannot be trained on this fold."""
+        problems = estimator._regularised(self.task.problems)
+        validation.check_regularisation(problems, dtype)
+        validation.check_batch(estimator.batch_size, problems)
+        steps = estimator._schedule().steps(problems.n_rows)
+        key = problems.lam.tobytes()
+        rule = estimator._rule()
+        if rule != Rule.SDCA and average_of(rule, estimator.average) == Average.WINDOW:
+            key += steps.tobytes()  # where the windows of this average lie depends on the end
+        lane = self.lanes.setdefault(key, Lane(self, problems.lam))
+        lane.stops.append((candidate, steps))
+
+
+def strand_of(estimator: PegasosBase, data: Data, place: Place) -> Strand:
+    """The columns of a fold; an error if there are none."""
+    if not place.train.size:
+        raise ValueError(f"Fold {place.fold.number} has no rows to train on.")
+    weights = data.weights_of(place.train)
+    task = estimator._task(data.y[place.train], weights, data.X.dtype)
+    by_rows = estimator.gamma == "scale" and not data.pairwise
+    X = data.X[place.train] if by_rows else data.X
+    return Strand(place, task, estimator._resolved_kernel(X, weights), estimator._schedule())
+
+
+def slabs(lanes: list[Lane], most_columns: int) -> Iterator[list[Lane]]:
+    """Cut a list of lanes where so many columns are full; a lane is never cut."""
+    slab: list[Lane] = []
+    count = 0
+    for lane in lanes:
+        if slab and count + len(lane.lam) > most_columns:
+            yield slab
+            slab, count = [], 0
+        slab.append(lane)
+        count += len(lane.lam)
+    if slab:
+        yield slab
+
+
+def columns_of(slab: list[Lane], n_rows: int) -> Problems:
+    """The wide problem of a slab, its columns lane after lane; the lanes of a fold lie side by side."""
+    parts, first = [], 0
+    while first < len(slab):
+        strand, last = slab[first].strand, first
+        while last < len(slab) and slab[last].strand is strand:
+            last += 1
+        problems = strand.task.problems.over_grid([lane.lam for lane in slab[first:last]])
+        parts.append(problems.among(strand.place.train, n_rows))
+        first = last
+    return side_by_side(parts)
+
+
+def stops_of(slab: list[Lane]) -> tuple[np.ndarray, np.ndarray]:
+    """Steps of the stops of each column, rising, shape (columns, stops), and whose they are: their place on the lane.
+
+    Lanes with fewer stops repeat the last, as no one's (-1).
+    """
+    most = max(len(lane.stops) for lane in slab)
+    steps, owners = [], []
+    for lane in slab:
+        own = np.array([stop for _, stop in lane.stops]).T
+        order = np.argsort(own, axis=1, kind="stable")
+        spare = ((0, 0), (0, most - own.shape[1]))
+        steps.append(np.pad(np.take_along_axis(own, order, axis=1), spare, mode="edge"))
+        owners.append(np.pad(order, spare, constant_values=-1))
+    return np.vstack(steps), np.vstack(owners)

@@ -1,0 +1,64 @@
+"""Kernel matrices over the same rows, one after another, from one product."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pegasos.backends.threads import in_parallel
+from pegasos.kernels import FROM_PRODUCT, Kernel, inner_products, squared_norms
+from pegasos.rows import in_time_for
+
+
+class Matrices:
+    """The kernel matrix of the moment, and the product it came from if both fit into memory.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix
+    """
+
+    def __init__(self, X):
+        self.X = X
+        self.n_bytes = float(X.shape[0]) ** 2 * X.dtype.itemsize  # of one matrix
+        self._products: Any = None
+        self._matrix: Any = None
+        self._kernel: Kernel | None = None
+        self._squares: Any = None
+
+    @property
+    def squares(self) -> np.ndarray:
+        """Squared norms of the rows, in float64."""
+        if self._squares is None:
+            self._squares = squared_norms(self.X)
+        return self._squares
+
+    def of(self, kernel: Kernel, cache_bytes: float, *, more: bool, until: float = np.inf) -> np.ndarray | None:
+        """The matrix of a kernel, valid until the next call; None if it has no room or is not complete `until` then.
+
+        `more` kernels will follow, so that keeping the product is worth its room, at most half of what there is.
+        """
+        if kernel == self._kernel:
+            return self._matrix
+        self._kernel = None
+        if self.n_bytes > cache_bytes:
+            self.forget()
+            return None
+        if self._products is None and more and kernel.name in FROM_PRODUCT and 2.5 * self.n_bytes <= cache_bytes:
+            self._products = inner_products(self.X)
+        own = self.squares.astype(self.X.dtype) if kernel.name == "rbf" else None
+        products = self._products if kernel.name in FROM_PRODUCT else None
+        out, self._matrix = self._matrix, None
+        self._matrix = kernel.matrix(self.X, own, in_parallel, in_time_for(until), products, out)
+        if self._matrix is not None:
+            self._kernel = kernel
+        return self._matrix
+
+    def bytes_taken(self) -> float:
+        """Memory of what is kept."""
+        return self.n_bytes * sum(kept is not None for kept in (self._products, self._matrix))
+
+    def forget(self) -> None:
+        """Keep nothing."""
+        self._products = self._matrix = self._kernel = None

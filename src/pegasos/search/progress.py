@@ -1,0 +1,46 @@
+"""Looking on at a search: cells done and the best score so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+@contextmanager
+def cells_shown(n_cells: int, verbose: int) -> Iterator[Callable[[int, float | None], object]]:
+    """Yield what a `Board` calls: a bar on a terminal or in a notebook, else a line now and then; nothing at 0."""
+    if not verbose:
+        yield lambda done, best: None
+        return
+    from rich.console import Console
+
+    console = Console()
+    if not (console.is_terminal or console.is_jupyter):
+        yield _lines(n_cells)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(16), MofNCompleteColumn(), TextColumn("cells"))
+    with Progress(*columns, TimeElapsedColumn(), TextColumn("{task.fields[best]}"), console=console) as bar:
+        task = bar.add_task("PegasosSearchCV", total=n_cells, best="")
+        yield lambda done, best: bar.update(task, completed=done, best=_best(best))
+
+
+def _lines(n_cells: int) -> Callable[[int, float | None], None]:
+    began = last = time.perf_counter()
+
+    def watch(done: int, best: float | None) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if done == n_cells or now - last > SECONDS_BETWEEN_LINES:
+            last = now
+            print(f"[PegasosSearchCV] {done} of {n_cells} cells, {_best(best) or 'no score yet'}, {now - began:.1f} s")
+
+    return watch
+
+
+def _best(best: float | None) -> str:
+    return "" if best is None else f"best {best:.4f}"

@@ -1,0 +1,245 @@
+"""PegasosSearchCV: GridSearchCV's interface, all cells of a grid in one solve."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Real
+
+import numpy as np
+from sklearn.base import _fit_context, clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics._scorer import _MultimetricScorer
+from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
+from sklearn.utils import indexable
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _check_method_params
+
+from pegasos.estimators.memory import unharmed_by_errors
+from pegasos.estimators.validation import warn_user
+from pegasos.search.board import Board, Fold
+from pegasos.search.deadline import Deadline
+from pegasos.search.progress import cells_shown
+
+
+class PegasosSearchCV(BaseSearchCV):
+    """Exhaustive search over a grid of parameters, every lam, fold and class trained in one pass over the data.
+
+    A drop-in for `sklearn.model_selection.GridSearchCV`: the same parameters, attributes and layout of `cv_results_`.
+    What it knows of Pegasos makes it fast:
+
+    - values of `lam` or `C`, the classes and the folds are columns of one problem;
+    - values of `max_iter` and `max_passes` are stops of one run: the model is read off on the way;
+    - kernels (`kernel`, `gamma`, `degree`, `coef0`) are made of one product of the rows;
+    - everything else is an outer loop.
+
+    A `Pipeline` that ends in a Pegasos estimator has its transformers fitted on each fold, and its last steps share
+    runs; any other estimator is fitted cell by cell.
+
+    In cyclic order each cell is what GridSearchCV finds. In random orders a fold's draws are those of all rows,
+    restricted to its own: other draws, of the same distribution. Cells have no certificate (`best_estimator_` has).
+
+    Parameters
+    ----------
+    estimator : estimator
+        A `PegasosClassifier` or `PegasosRegressor`, a Pipeline that ends in one, or any other estimator.
+    param_grid : dict or list of dicts
+        Names of parameters and lists of values; of several grids each is searched.
+    cv : int, splitter or iterable, default=5
+        As in GridSearchCV; rows may be in several test sets. A fold whose rows repeat is trained alone, and so is one
+        whose rows are out of order if the sampling is cyclic.
+    scoring : str, callable, list, tuple or dict, default=None
+        As in GridSearchCV. A callable of your own gets a whole fitted estimator, which takes longer to make.
+    refit : bool, str or callable, default=True
+        As in GridSearchCV. `best_estimator_` is a fit of its own on all rows.
+    return_train_score : bool, default=False
+    error_score : "raise" or number, default=np.nan
+        Score of a cell that cannot be fitted, for instance because its fold has one class only.
+    max_time : float, default=None
+        Stop after about so many seconds, the refit included. Runs that are not done end with what they have learned,
+        and their cells are scored as they are; candidates that are not run at all have nan. A warning says so.
+    verbose : int, default=0
+        1 shows a progress bar with the cells done and the best score so far; where the output is no terminal, a line
+        now and then.
+
+    Attributes
+    ----------
+    cv_results_ : dict
+        As in GridSearchCV. ``fit_time`` is the time of a shared run divided evenly over its cells; ``score_time`` is
+        the cell's own.
+    best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, multimetric_
+        As in GridSearchCV.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from pegasos import PegasosClassifier, PegasosSearchCV
+    >>> X, y = load_digits(return_X_y=True)
+    >>> grid = {"lam": [1e-5, 1e-4, 1e-3, 1e-2], "gamma": [0.01, 0.03]}
+    >>> search = PegasosSearchCV(PegasosClassifier(kernel="rbf", random_state=0), grid).fit(X / 4, y)
+    >>> search.best_score_ > 0.96
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **{
+            name: allowed
+            for name, allowed in BaseSearchCV._parameter_constraints.items()
+            if name not in ("n_jobs", "pre_dispatch")
+        },
+        "param_grid": [dict, list],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        param_grid,
+        *,
+        cv=5,
+        scoring=None,
+        refit=True,
+        return_train_score=False,
+        error_score=np.nan,
+        max_time=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.return_train_score = return_train_score
+        self.error_score = error_score
+        self.max_time = max_time
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    @unharmed_by_errors
+    def fit(self, X, y=None, **params):
+        """Search the grid, and fit the best on all rows if `refit` says so.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        **params : dict
+            Passed to the estimator (`sample_weight`), the scorer and the splitter (`groups`), as GridSearchCV does.
+
+        Returns
+        -------
+        self
+        """
+        from pegasos.search.apart import evaluate
+
+        started = time.perf_counter()
+        scorers, metric = self._get_scorers()
+        X, y = indexable(X, y)
+        params = _check_method_params(X, params=params)
+        routed = self._get_routed_params_for_fit(params)
+        candidates = list(ParameterGrid(self.param_grid))
+        folds = self._folds(X, y, routed)
+        base = clone(self.estimator)
+        estimators = {
+            number: clone(base).set_params(**clone(values, safe=False)) for number, values in enumerate(candidates)
+        }
+        deadline = Deadline(self.max_time, started)
+        with self._told_to_callbacks(X, y, params), cells_shown(len(candidates) * len(folds), self.verbose) as watch:
+            board = Board(
+                scorers, folds, len(candidates), error_score=self.error_score,
+                return_train_score=self.return_train_score, watch=watch, metric=metric,
+            )  # fmt: skip
+            refit_share = 1 / (1 + len(folds)) / len(candidates) if self.refit else 0.0
+            evaluate(estimators, X, y, routed.estimator.fit, board, deadline.within(1 - refit_share))
+            self._conclude(candidates, board, scorers, metric)
+            if self.refit:
+                self._refit(base, X, y, routed.estimator.fit, deadline)
+        self._warn_if_cut(board, deadline)
+        return self
+
+    def _folds(self, X, y, routed) -> list[Fold]:
+        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        split = routed.splitter.split
+        self.n_splits_ = cv.get_n_splits(X, y, **split)
+        splits = list(cv.split(X, y, **split))
+        if len(splits) != self.n_splits_:
+            raise ValueError(
+                f"cv.split and cv.get_n_splits return inconsistent results. Expected {self.n_splits_} splits, got "
+                f"{len(splits)}"
+            )
+        if not splits:
+            raise ValueError("No fits were performed: the CV iterator is empty.")
+        rows = np.arange(X.shape[0] if hasattr(X, "shape") else len(X))
+        return [
+            Fold(number, rows[train], rows[test], X, y, routed.scorer.score)
+            for number, (train, test) in enumerate(splits)
+        ]
+
+    def _conclude(self, candidates, board: Board, scorers, metric: str) -> None:
+        """cv_results_ and the best of them."""
+        out = board.results
+        _warn_or_raise_about_fit_failures(out, self.error_score)
+        if callable(self.scoring):
+            _insert_error_scores(out, self.error_score)
+        results = self._format_results(candidates, self.n_splits_, out)
+        first = out[0]["test_scores"]
+        self.multimetric_ = isinstance(first, dict)
+        if callable(self.scoring) and self.multimetric_:
+            self._check_refit_for_multimetric(first)
+            metric = self.refit
+        if self.refit or not self.multimetric_:
+            self.best_index_ = self._select_best_index(self.refit, metric, results)
+            if not callable(self.refit):
+                self.best_score_ = results[f"mean_test_{metric}"][self.best_index_]
+            self.best_params_ = results["params"][self.best_index_]
+        self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
+        self.cv_results_ = results
+
+    def _refit(self, base, X, y, fit_params: dict, deadline: Deadline) -> None:
+        """Fit the best on all rows; in what is left of the time, if that is limited."""
+        best = clone(base).set_params(**clone(self.best_params_, safe=False))
+        own_limit = best.get_params(deep=False).get("max_time", self)
+        limited = self.max_time is not None and own_limit is None
+        if limited:
+            best.set_params(max_time=max(deadline.left, 1e-3))
+        began = time.perf_counter()
+        best.fit(X, **fit_params) if y is None else best.fit(X, y, **fit_params)
+        self.refit_time_ = time.perf_counter() - began
+        if limited:
+            if self.refit_time_ >= 0.95 * best.max_time:
+                deadline.cut()
+            best.set_params(max_time=None)
+        self.best_estimator_ = best
+        if hasattr(best, "feature_names_in_"):
+            self.feature_names_in_ = best.feature_names_in_
+
+    def _warn_if_cut(self, board: Board, deadline: Deadline) -> None:
+        if board.skipped:
+            warn_user(
+                f"max_time={self.max_time:g} left no time for {board.skipped} of {len(board.results)} cells, which "
+                "have no score.",
+                ConvergenceWarning,
+            )
+        if deadline.cut_short:
+            warn_user(
+                f"max_time={self.max_time:g} ended the search early: some models took fewer steps than asked for, and "
+                "their scores are those of what they have learned."
+                if self.max_time is not None
+                else "The estimator's max_time ended some fits early.",
+                ConvergenceWarning,
+            )
+
+    @contextmanager
+    def _told_to_callbacks(self, X, y, params) -> Iterator[None]:
+        """Let scikit-learn's callbacks, where the version has them, know of the search as one task."""
+        if not hasattr(self, "_init_callback_context"):
+            yield
+            return
+        weights = params.get("sample_weight")
+        told = dict(estimator=self, X=X, y=y, metadata=None if weights is None else {"sample_weight": weights})
+        context = self._init_callback_context(max_subtasks=0).call_on_fit_task_begin(**told)
+        yield
+        context.call_on_fit_task_end(**told)

@@ -1,0 +1,276 @@
+"""The cells of a grid in shared runs of the solver: what differs in lam, fold or class is a column of one problem."""
+
+from __future__ import annotations
+
+import copy
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pegasos.backends.threads import blas_limited, blas_threads
+from pegasos.estimators import validation
+from pegasos.estimators.base import PegasosBase
+from pegasos.kernels import Kernel
+from pegasos.marks import Marks
+from pegasos.schedule import average_of
+from pegasos.search.board import Board
+from pegasos.search.deadline import Deadline
+from pegasos.search.lanes import Data, Lane, Place, Strand, columns_of, slabs, stops_of, strand_of
+from pegasos.solver import Watcher, solve
+from pegasos.state import State
+from pegasos.step import Average
+
+ON_COLUMNS = ("lam", "C", "max_iter", "max_passes")  # parameters in which the candidates of one run may differ
+WIDEST = 2048  # columns of one run; more gain nothing
+ABREAST_FROM = 64  # columns of a run that are worth a thread of their own
+
+
+@dataclass
+class Group:
+    """Candidates that differ in `ON_COLUMNS` only, and their folds of one kernel."""
+
+    candidates: dict[int, PegasosBase]
+    strands: list[Strand]
+
+    @property
+    def estimator(self) -> PegasosBase:
+        """Any of the candidates."""
+        return next(iter(self.candidates.values()))
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of all."""
+        return self.strands[0].kernel
+
+    @property
+    def lanes(self) -> list[Lane]:
+        """All lanes, fold after fold."""
+        return [lane for strand in self.strands for lane in strand.lanes.values()]
+
+    @property
+    def cells(self) -> list[tuple[int, Any]]:
+        """All cells: candidate and fold."""
+        return [(candidate, lane.strand.place.fold) for lane in self.lanes for candidate, _ in lane.stops]
+
+
+def evaluate(
+    alike: list[dict[int, PegasosBase]], data: Data, places: list[Place], board: Board, deadline: Deadline
+) -> None:
+    """Train and score all candidates on all folds; `alike` are those that differ in `ON_COLUMNS` only."""
+    groups = [group for candidates in alike for group in _groups(candidates, data, places, board)]
+    groups.sort(key=lambda group: repr(group.kernel))  # runs that share a kernel matrix follow each other
+    left = sum(len(group.lanes) for group in groups)
+    for number, group in enumerate(groups):
+        others = any(later.kernel != group.kernel for later in groups[number + 1 :])
+        try:
+            _Run(group, data, board, deadline, others).all_slabs(left)
+        except Exception as error:  # whatever a kernel function or the data make of it
+            if error is board.scoring_error:
+                raise
+            for candidate, fold in group.cells:
+                if not board.has(candidate, fold):
+                    board.failed(candidate, fold, error)
+        left -= len(group.lanes)
+    data.matrices.forget()
+
+
+def _groups(candidates: dict[int, PegasosBase], data: Data, places: list[Place], board: Board) -> list[Group]:
+    """Folds of equal kernels together; what cannot be trained is reported."""
+    strands = []
+    estimator = next(iter(candidates.values()))
+    for place in places:
+        try:
+            strand = strand_of(estimator, data, place)
+        except Exception as error:
+            for candidate in candidates:
+                board.failed(candidate, place.fold, error)
+            continue
+        for candidate, each in candidates.items():
+            try:
+                strand.add(candidate, each, data.X.dtype)
+            except Exception as error:
+                board.failed(candidate, place.fold, error)
+        if strand.lanes:
+            strands.append(strand)
+    groups: list[Group] = []
+    for strand in strands:
+        for group in groups:
+            if group.kernel == strand.kernel and group.strands[0].task.problems.group == strand.task.problems.group:
+                group.strands.append(strand)
+                break
+        else:
+            groups.append(Group(candidates, [strand]))
+    return groups
+
+
+class _Run:
+    """The cells of one group: rows, schedule, and a solve for each slab of columns that fits into memory."""
+
+    def __init__(self, group: Group, data: Data, board: Board, deadline: Deadline, others: bool):
+        estimator, kernel, X = group.estimator, group.kernel, data.X
+        self.group, self.data, self.board, self.deadline = group, data, board, deadline
+        self.estimator, self.kernel, self.bias = estimator, kernel, estimator._bias()
+        self.began, self.stopped = time.perf_counter(), False
+        self.scoring_before = board.seconds_of_scoring
+        if data.pairwise:
+            validation.check_precomputed(X)
+        squares = None if kernel.name in ("precomputed", "callable") else data.matrices.squares
+        validation.check_magnitudes(X, squares, kernel, self.bias)
+        self.definite = validation.check_definite(X, kernel, estimator.tol)
+        longest = max(int(steps.max()) for lane in group.lanes for _, steps in lane.stops)
+        self.schedule = replace(
+            group.strands[0].schedule, max_steps=longest, max_passes=np.inf, certified=estimator.tol is not None,
+            count_violations=False,
+        )  # fmt: skip
+        matrix = None
+        if kernel.name not in ("linear", "precomputed") and longest * (self.schedule.batch or X.shape[0]) > X.shape[0]:
+            until = deadline.at(0.5)
+            matrix = data.matrices.of(kernel, estimator._cache_bytes(), more=others, until=until)
+        self.rows = estimator._rows(X, squares, kernel, self.bias, self.schedule, matrix=matrix)
+        self.light = board.only_passes_on(estimator) and data.wrap is None
+
+    def all_slabs(self, lanes_left: int) -> None:
+        """Run all lanes; `lanes_left` in this group and later ones share the time that is left.
+
+        Columns do not need each other, so slabs of them run side by side, one a thread, with nothing to wait for: that
+        beats products on all threads with single-threaded steps in between.
+        """
+        lanes = self.group.lanes
+        n_columns = sum(len(lane.lam) for lane in lanes)
+        abreast = int(np.clip(n_columns // ABREAST_FROM, 1, blas_threads()))
+        fitting = min(self._most_columns() // abreast, -(-n_columns // abreast))
+        waiting = list(slabs(lanes, max(1, fitting)))
+        with blas_limited(blas_threads() // abreast) if abreast > 1 else nullcontext():
+            while waiting:
+                wave, waiting = waiting[:abreast], waiting[abreast:]
+                in_wave = sum(len(slab) for slab in wave)
+                self._wave(wave, self.deadline.share(in_wave / lanes_left))
+                lanes_left -= in_wave
+        scoring = self.board.seconds_of_scoring - self.scoring_before
+        self.board.took(self.group.cells, max(0.0, time.perf_counter() - self.began - scoring))
+
+    def _wave(self, wave: list[list[Lane]], max_time: float | None) -> None:
+        if len(wave) == 1:
+            self._run(wave[0], max_time)
+            return
+        with ThreadPoolExecutor(len(wave), thread_name_prefix="pegasos") as pool:
+            try:
+                for _ in pool.map(lambda slab: self._run(slab, max_time), wave):
+                    pass
+            except BaseException:  # an error, or Ctrl-C while waiting: the other slabs need not go on
+                self.stopped = True
+                raise
+
+    def _most_columns(self) -> int:
+        """Columns whose state fits into what the kernel matrices leave of the cache; copies are made now and then."""
+        average = average_of(self.estimator._rule(), self.estimator.average)
+        arrays = {Average.LAST: 1, Average.WINDOW: 3}.get(average, 2) + (
+            self.rows.dual and self.rows.matrix is not None
+        )
+        each = 2.0 * arrays * self.rows.n_state * self.rows.dtype.itemsize
+        room = self.estimator._cache_bytes() - self.data.matrices.bytes_taken()
+        return int(np.clip(room / each, 1, WIDEST))
+
+    def _run(self, slab: list[Lane], max_time: float | None) -> None:
+        if self.estimator.max_time is not None:  # of each fit
+            own = self.estimator.max_time * sum(len(lane.stops) for lane in slab)
+            max_time = own if max_time is None else min(own, max_time)
+        problems = columns_of(slab, self.data.X.shape[0])
+        steps, owners = stops_of(slab)
+        harvest = _Harvest(self, slab, owners)
+        solution = solve(
+            self.rows, problems, self.estimator._rule(), replace(self.schedule, max_time=max_time),
+            loss=self.estimator._loss(), definite=self.definite, interruptible=False,
+            callback=Watcher(progress=lambda done: self.stopped),
+            marks=Marks(steps, harvest.reached),
+        )  # fmt: skip
+        if solution.timed_out:
+            self.deadline.cut()
+
+
+class _Harvest:
+    """Collects the scores of cells as their columns come to their stops, and hands complete cells to the board."""
+
+    def __init__(self, run: _Run, slab: list[Lane], owners: np.ndarray):
+        self.run, self.slab, self.owners = run, slab, owners
+        sizes = [len(lane.lam) for lane in slab]
+        self.lane_of = np.repeat(np.arange(len(slab)), sizes)
+        self.first = np.cumsum([0, *sizes[:-1]])
+        self.fold_of = np.array([lane.strand.place.fold.number for lane in slab])[self.lane_of]
+        self.open: dict[tuple[int, int], _Cell] = {}
+
+    def reached(self, state: State, which: np.ndarray) -> None:
+        """Columns have come to their stops."""
+        if self.run.stopped:
+            return
+        folds = self.fold_of[state.columns["place"]]
+        for fold in np.unique(folds):
+            chosen = folds == fold
+            self._of_one_fold(state if chosen.all() else state.select(chosen), which[chosen])
+
+    def _of_one_fold(self, state: State, which: np.ndarray) -> None:
+        run, places = self.run, state.columns["place"]
+        place = self.slab[self.lane_of[places[0]]].strand.place
+        index = {"train": place.train, "test": place.test}
+        scores = {side: run.rows.model_scores(index[side], state) for side in run.board.sides}
+        model = None if run.light else state.model().astype(run.rows.dtype, copy=False)
+        for i, column in enumerate(places):
+            lane = int(self.lane_of[column])
+            for stop in np.flatnonzero(which[i]):
+                owner = int(self.owners[column, stop])
+                if owner < 0:
+                    continue
+                cell = self.open.setdefault((lane, owner), _Cell(len(self.slab[lane].lam)))
+                own = {side: values[i] for side, values in scores.items()}
+                cell.add(column - self.first[lane], own, None if model is None else model[:, i], state.columns[i])
+                if cell.complete:
+                    del self.open[lane, owner]
+                    self._complete(self.slab[lane], owner, cell)
+
+    def _complete(self, lane: Lane, owner: int, cell: _Cell) -> None:
+        run, task, place = self.run, lane.strand.task, lane.strand.place
+        candidate = lane.stops[owner][0]
+        estimator = copy.copy(run.group.candidates[candidate])
+        steps = np.array(cell.steps)
+        vars(estimator).update(task.about | run.data.about | {"t_": steps, "n_iter_": int(steps.max())})
+        if not run.light:
+            rows = place.train if run.rows.dual else np.arange(run.rows.n_state)
+            model = np.column_stack(cell.models)
+            model = np.vstack([model[rows], model[run.rows.n_state :]])  # the last row is the constant feature's
+            X = run.data.X[np.ix_(place.train, place.train)] if run.data.pairwise else run.data.X[place.train]
+            vars(estimator).update(estimator._model_attributes(model, X, run.kernel, run.bias, task.offset))
+            run.board.fitted(candidate, place.fold, run.data.wrap(estimator) if run.data.wrap else estimator)
+            return
+        known = []
+        for side in run.board.sides:
+            scores = np.column_stack(cell.scores[side])
+            known.append((place.fold.stand_ins[side], (scores + task.offset).astype(scores.dtype, copy=False)))
+        estimator._known_scores = tuple(known)
+        run.board.fitted(candidate, place.fold, estimator, place.fold.stand_in)
+
+
+class _Cell:
+    """Scores (and models, if they are wanted) of the columns of one cell."""
+
+    def __init__(self, size: int):
+        self.scores: dict[str, list] = {"train": [None] * size, "test": [None] * size}
+        self.models: list[Any] = [None] * size
+        self.steps = [0] * size
+        self.missing = size
+
+    def add(self, position: int, scores: dict[str, np.ndarray], model, record) -> None:
+        """One column has come to its stop."""
+        for side, values in scores.items():
+            self.scores[side][position] = values
+        self.models[position] = model
+        self.steps[position] = int(record["steps"])
+        self.missing -= 1
+
+    @property
+    def complete(self) -> bool:
+        """Whether all columns are there."""
+        return self.missing == 0
