@@ -20,6 +20,9 @@ from pegasos.state import State
 from pegasos.step import Average, Rule
 
 KERNEL_BLOCK = 128
+WIDE_KERNEL_BLOCK = 512  # with so many columns that ...
+WIDE_FROM = 64
+PART = 64  # draws of a wide block whose pulls correct the scores of later ones one by one
 DIRECT_PULL_RATE = 0.1
 OPERATIONS_PER_CALL = 3e8  # of compiled loops between two looks at the clock
 SECONDS_PER_CALL = 0.05  # where there is a time limit
@@ -57,7 +60,8 @@ class Advance:
                 draws = min(draws, self.pace * SECONDS_PER_CALL)
             length = int(np.clip(draws, 64, 65536))
         elif self.rows.dual:
-            length = min(KERNEL_BLOCK, self.rows.at_once)
+            wide = n_columns >= WIDE_FROM and not self.project and self.way == Way.EITHER
+            length = min(WIDE_KERNEL_BLOCK if wide else KERNEL_BLOCK, self.rows.at_once)
         else:  # the Gram matrix costs B per row where scores and update cost 2P
             length = int(np.clip(32 * round(2 * n_columns / 32), 32, 128))
         return max(1, length // batch) * batch
@@ -78,15 +82,21 @@ class Advance:
 
     def _block(self, state: State, index: np.ndarray) -> None:
         rows, n_columns = self.rows, len(state.columns)
-        block = rows.block(index)
+        wide = n_columns >= WIDE_FROM and not self.project  # a fold would reach back into parts that are done
+        block = rows.block(index, whole=wide)
         pulls = np.zeros((n_columns, len(index)), rows.dtype)
         weighted = np.zeros_like(pulls) if state.weighted.size else pulls[:0, :0]
         folds = np.empty((n_columns, 2))
-        cpu.block_steps(
-            0, n_columns, self.group, state.columns, rows.scores_now(block, state), *rows.gram(block), index,
-            self.problems.labelings, self.weights, state.alpha, state.violations, pulls, weighted, folds,
-            self.schedule.batch, *self._rules(),
-        )  # fmt: skip
+        scores, gram = rows.scores_now(block, state), rows.gram(block)
+        earlier = cpu.earlier_draws(index) if self.rule == Rule.SDCA else index
+        for first, last in self._parts(len(index), wide):
+            cpu.block_steps(
+                first, last, self.group, state.columns, scores, *gram, index, earlier, self.problems.labelings,
+                self.weights, state.alpha, state.violations, pulls, weighted, folds, self.schedule.batch,
+                *self._rules(),
+            )  # fmt: skip
+            if last < len(index):
+                scores[:, last:] += pulls[:, first:last] @ gram.values[first:last, last:]
         if self.project:
             state.rescale(folds[:, 0], folds[:, 1])
         self._add(state, block, pulls)
@@ -94,6 +104,15 @@ class Advance:
         self.pull_rate = np.count_nonzero(pulls) / pulls.size
         if state.weighted.size:
             rows.add(block, weighted, state.weighted)
+
+    def _parts(self, length: int, wide: bool) -> list[tuple[int, int]]:
+        """Parts of a block: between them one product brings the scores of all later draws up to date.
+
+        Within a part each pull does so by itself, which many columns cannot afford over a long block.
+        """
+        batch = self.schedule.batch or 1
+        part = max(1, PART // batch) * batch if wide else length
+        return [(first, min(first + part, length)) for first in range(0, length, part)]
 
     def _direct(self, state: State, index: np.ndarray) -> None:
         rows, size, pulled = self.rows, self.size, []

@@ -51,6 +51,12 @@ class Block(NamedTuple):
     values: Any
 
 
+class Strip(NamedTuple):
+    """Rows of the kernel matrix, side by side."""
+
+    values: np.ndarray
+
+
 class Gram(NamedTuple):
     """Inner products of a block's rows (B, B), and where to read those that are not yet known."""
 
@@ -100,10 +106,10 @@ class Rows:
         """An empty state."""
         return np.zeros((self.n_state + (self.bias > 0), n_columns), self.dtype)
 
-    def block(self, index) -> Block:
-        """The rows `index`, an array or a slice."""
+    def block(self, index, *, whole: bool = False) -> Block:
+        """The rows `index`, an array or a slice; `whole` if all of what is known of them will be needed."""
         numbers = np.arange(self.n_rows)[index] if isinstance(index, slice) else index
-        return Block(numbers, self._values(index))
+        return Block(numbers, self._values(index, whole))
 
     def blocks(self, index: np.ndarray | None = None) -> Iterator[Block]:
         """All rows, or those of `index`, in blocks of a size that products like."""
@@ -161,7 +167,7 @@ class Rows:
         """||w||² of each column, in float64."""
         return np.einsum("ij,ij->j", coefficients, coefficients, dtype=np.float64)
 
-    def _values(self, index):
+    def _values(self, index, whole):
         return self.X[index]
 
     def _products(self, block: Block, sums: np.ndarray) -> np.ndarray:
@@ -315,8 +321,10 @@ class KernelRows(Rows):
         """Bring the kept scores up to date with the pulls of a block."""
         moved = np.flatnonzero(pulls.any(axis=0))
         if state.products.size and moved.size:
-            pulls = pulls if moved.size == pulls.shape[1] else np.ascontiguousarray(pulls[:, moved])
-            add_product(state.products, self.matrix[block.rows[moved]].T, pulls.T)
+            few = moved.size < 0.9 * pulls.shape[1]
+            pulls = np.ascontiguousarray(pulls[:, moved]) if few else pulls
+            strip = self.matrix[block.rows[moved]] if few else self._strip(block)
+            add_product(state.products, strip.T, pulls.T)
 
     def refresh(self, state) -> None:
         """Compute the kept scores anew, now and then, so that rounding does not pile up."""
@@ -324,12 +332,18 @@ class KernelRows(Rows):
             for block in self.blocks():
                 state.products[block.rows] = self._products(block, state.sums[: self.n_state].astype(self.dtype)).T
 
-    def _values(self, index):
-        return index if self.matrix is not None else self.X[index]
+    def _values(self, index, whole):
+        if self.matrix is None:
+            return self.X[index]
+        return Strip(self.matrix[index]) if whole else index
+
+    def _strip(self, block) -> np.ndarray:
+        """The block's rows of the matrix."""
+        return block.values.values if isinstance(block.values, Strip) else self.matrix[block.values]
 
     def _products(self, block, sums):
         if self.matrix is not None:
-            return sums.T @ self.matrix[block.values].T
+            return sums.T @ self._strip(block).T
         support = np.flatnonzero(sums.any(axis=1))
         if not support.size:
             return np.zeros((sums.shape[1], len(block.rows)), self.dtype)
@@ -338,7 +352,7 @@ class KernelRows(Rows):
 
     def gram(self, block):
         """Inner products of the block's rows; with the matrix at hand the diagonal will do to begin with."""
-        if self.matrix is None:
+        if self.matrix is None or isinstance(block.values, Strip):
             return super().gram(block)
         size = len(block.rows)
         values = np.empty((size, size), self.dtype)
@@ -346,6 +360,8 @@ class KernelRows(Rows):
         return Gram(values, np.zeros(size, bool), self.matrix, self.bias)
 
     def _gram(self, block):
+        if self.matrix is not None:
+            return np.take(self._strip(block), block.rows, axis=1)
         own = self._own_squares(block)
         return self.kernel(block.values, block.values, own, own)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.sparse import vstack as stack_sparse
@@ -114,16 +114,16 @@ def slabs(lanes: list[Lane], most_columns: int) -> Iterator[list[Lane]]:
 
 
 def columns_of(slab: list[Lane], n_rows: int) -> Problems:
-    """The wide problem of a slab, its columns lane after lane; the lanes of a fold lie side by side."""
-    parts, first = [], 0
-    while first < len(slab):
-        strand, last = slab[first].strand, first
-        while last < len(slab) and slab[last].strand is strand:
-            last += 1
-        problems = strand.task.problems.over_grid([lane.lam for lane in slab[first:last]])
-        parts.append(problems.among(strand.place.train, n_rows))
-        first = last
-    return side_by_side(parts)
+    """The wide problem of a slab, its columns lane after lane."""
+    strands = list({id(lane.strand): lane.strand for lane in slab}.values())
+    wide = side_by_side([strand.task.problems.among(strand.place.train, n_rows) for strand in strands])
+    ends = np.cumsum([0, *(strand.task.problems.n_columns for strand in strands)])
+    columns = {id(strand): wide.columns[ends[i] : ends[i + 1]] for i, strand in enumerate(strands)}
+    return replace(
+        wide,
+        columns=np.vstack([columns[id(lane.strand)] for lane in slab]),
+        lam=np.concatenate([lane.lam for lane in slab]),
+    )
 
 
 def stops_of(slab: list[Lane]) -> tuple[np.ndarray, np.ndarray]:

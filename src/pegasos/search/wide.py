@@ -48,8 +48,9 @@ class Group:
 
     @property
     def lanes(self) -> list[Lane]:
-        """All lanes, fold after fold."""
-        return [lane for strand in self.strands for lane in strand.lanes.values()]
+        """All lanes in the order of lam: neighbours have about as many rows that pull, which decides how to go on."""
+        lanes = [lane for strand in self.strands for lane in strand.lanes.values()]
+        return sorted(lanes, key=lambda lane: -lane.lam.mean())
 
     @property
     def cells(self) -> list[tuple[int, Any]]:

@@ -20,7 +20,7 @@ from pegasos.backends.cpu.batches import (
     scatter_rows,
 )
 from pegasos.backends.cpu.scoring import add_losses, direct_losses, dual_terms
-from pegasos.backends.cpu.steps import block_steps, direct_steps, row_steps
+from pegasos.backends.cpu.steps import block_steps, direct_steps, earlier_draws, row_steps
 
 __all__ = [
     "add_losses",
@@ -32,6 +32,7 @@ __all__ = [
     "direct_losses",
     "direct_steps",
     "dual_terms",
+    "earlier_draws",
     "open_columns",
     "row_steps",
     "scatter_rows",

@@ -20,29 +20,27 @@ DIRECT_CHUNK = 64  # rows that stay in the cache while column after column meets
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def block_steps(
-    first, last, group, columns, scores, gram, known, matrix, bias, index, labelings, weights, alpha, violations,
-    pulls, weighted, folds, k, rule, loss, average, project,
+    first, last, group, columns, scores, gram, known, matrix, bias, index, earlier, labelings, weights, alpha,
+    violations, pulls, weighted, folds, k, rule, loss, average, project,
 ):  # fmt: skip
-    """Take all steps of a block in the columns first..last-1, one group after another.
+    """Take the steps of the draws first..last-1 of a block, one group of columns after another.
 
     `scores` (P, B) are <S, x> at the block's start and are corrected in place by `gram` (B, B), which is needed on and
     right of its diagonal. A row of it that is not `known` is read from the kernel `matrix` when the row first pulls:
     few rows do. `pulls` and `weighted` (P, B) receive what the rows add to S and U (`weighted` is (0, 0) without an
     average), `folds` (P, 2) the factor on the old S and the multiple of it that U loses. `alpha` is that of the
-    block's start; sdca adds what the same row pulled earlier in the block.
+    block's start; sdca adds what the same row pulled earlier in the block, `earlier_draws`.
     """
     size = 1
     if group is not None:
         size = group
-    n_draws = index.size
-    earlier = earlier_draws(index) if rule == Rule.SDCA else index
     scales, f, held, found = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
-    for lead in range(first, last, size):
+    for lead in range(0, columns.size, size):
         leader = columns[lead]
         for p in range(lead, lead + size):
             folds[p, 0] = 1.0
             folds[p, 1] = 0.0
-        for start in range(0, n_draws, k):
+        for start in range(first, last, k):
             if leader.steps >= leader.limit:
                 break
             if weights[index[start], leader.row_set] == 0.0:
@@ -76,13 +74,13 @@ def block_steps(
                     i = index[b]
                     if not known[b]:
                         known[b] = True
-                        for later in range(b + 1, n_draws):
+                        for later in range(b + 1, last):
                             gram[b, later] = matrix[i, index[later]] + bias * bias
                     mark = mark_of(loss, labelings[i, leader.labeling], r)
                     account(columns[p], v, mark, scores[p, b], gram[b, b])
                     if weighted.size:
                         weighted[p, b] = v * columns[p].average
-                    for later in range(b + 1, n_draws):
+                    for later in range(b + 1, last):
                         scores[p, later] += v * gram[b, later]
                     if violations.size:
                         violations[i, p] += 1
