@@ -54,3 +54,26 @@ def digits() -> Split:
         X.astype(np.float32) / 16, y, test_size=0.25, stratify=y, random_state=0
     )
     return X_train, y_train, X_test, y_test
+
+
+def usps_all() -> tuple[np.ndarray, np.ndarray]:
+    """All 9298 rows of USPS, as cross-validation takes them."""
+    X_train, y_train, X_test, y_test = usps()
+    return np.vstack([X_train, X_test]), np.concatenate([y_train, y_test])
+
+
+def mnist() -> Split:
+    """60000 + 10000 rows of 784 pixels, scaled to [0, 1], ten classes."""
+    with np.load(_file("mnist.npz")) as file:
+        X_train, y_train, X_test, y_test = (file[name] for name in ("X_train", "y_train", "X_test", "y_test"))
+    return X_train.astype(np.float32) / 255, y_train, X_test.astype(np.float32) / 255, y_test
+
+
+def rcv1():
+    """27613 sparse rows of unit length and 47236 features, two classes: (X, y)."""
+    from scipy.sparse import csr_matrix
+
+    with np.load(_file("rcv1_ccat_subset.npz")) as file:
+        parts = (file[name] for name in ("data", "indices", "indptr"))
+        X = csr_matrix(tuple(parts), shape=tuple(file["shape"]))
+        return X.astype(np.float32), file["y"]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 from pegasos.estimators import PegasosClassifier, PegasosRegressor, validation
 from pegasos.estimators.base import PegasosBase
 from pegasos.search import wide
+from pegasos.search.alike import groups_alike
 from pegasos.search.board import Board, Fold
 from pegasos.search.deadline import Deadline
 from pegasos.search.lanes import Data, Place, stacked
@@ -185,35 +186,3 @@ def _seen(estimator) -> dict[str, Any]:
 def _besides_columns(estimator: PegasosBase) -> dict[str, Any]:
     """Parameters in which the candidates of one run agree."""
     return {name: value for name, value in estimator.get_params(deep=False).items() if name not in wide.ON_COLUMNS}
-
-
-def groups_alike(candidates: dict[int, Any], key: Callable[[Any], Any]) -> list[dict[int, Any]]:
-    """Candidates of the same key together."""
-    groups: list[tuple[Any, dict[int, Any]]] = []
-    for candidate, estimator in candidates.items():
-        own = key(estimator)
-        for known, group in groups:
-            if same(known, own):
-                group[candidate] = estimator
-                break
-        else:
-            groups.append((own, {candidate: estimator}))
-    return [group for _, group in groups]
-
-
-def same(a, b) -> bool:
-    """Whether two parameters are equal; estimators are if their own are. In doubt they are not."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, BaseEstimator):
-        return same(a.get_params(deep=False), b.get_params(deep=False))
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(a[name], b[name]) for name in a)
-    if isinstance(a, list | tuple):
-        return len(a) == len(b) and all(same(x, z) for x, z in zip(a, b, strict=True))
-    try:
-        return bool(np.all(a == b))
-    except Exception:
-        return False

@@ -86,11 +86,13 @@ class Board:
         self.scorers, self.folds = scorers, folds
         self.error_score, self.sides = error_score, ("train", "test") if return_train_score else ("test",)
         self.watch, self.metric = watch, metric
-        self.results: list[dict | None] = [None] * (n_candidates * len(folds))
+        self.results: list[Any] = [None] * (n_candidates * len(folds))
         self.seconds_of_scoring = 0.0
         self.skipped = 0
+        self.missed_tol = 0  # cells whose gap stayed above tol
         self.scoring_error: Exception | None = None
-        self._done, self._best = 0, None
+        self._done = 0
+        self._best: float | None = None
         self._lock = threading.RLock()  # runs side by side report here, and a scorer is never called twice at a time
 
     def only_passes_on(self, estimator) -> bool:
@@ -109,7 +111,7 @@ class Board:
 
     def _score(self, candidate: int, fold: Fold, estimator, rows: Callable) -> None:
         began = time.perf_counter()
-        result = {"fit_error": None, "n_test_samples": len(fold.test), "fit_time": 0.0}
+        result: dict[str, Any] = {"fit_error": None, "n_test_samples": len(fold.test), "fit_time": 0.0}
         for side in self.sides[::-1]:
             X, y = rows(side)
             try:
@@ -160,7 +162,8 @@ class Board:
     def _without_scores(self, fold: Fold, fit_error: str | None) -> dict:
         value = np.nan if isinstance(self.error_score, str) else self.error_score
         names = self.scorers._scorers if isinstance(self.scorers, _MultimetricScorer) else None
-        result = {"fit_error": fit_error, "n_test_samples": len(fold.test), "fit_time": 0.0, "score_time": 0.0}
+        result: dict[str, Any] = {"fit_error": fit_error, "n_test_samples": len(fold.test)}
+        result |= {"fit_time": 0.0, "score_time": 0.0}
         for side in self.sides:
             result[f"{side}_scores"] = value if names is None else dict.fromkeys(names, value)
         return result

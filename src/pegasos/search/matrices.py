@@ -9,6 +9,7 @@ import numpy as np
 from pegasos.backends.threads import in_parallel
 from pegasos.kernels import FROM_PRODUCT, Kernel, inner_products, squared_norms
 from pegasos.rows import in_time_for
+from pegasos.search.alike import same
 
 
 class Matrices:
@@ -39,7 +40,7 @@ class Matrices:
 
         `more` kernels will follow, so that keeping the product is worth its room, at most half of what there is.
         """
-        if kernel == self._kernel:
+        if same(kernel, self._kernel):
             return self._matrix
         self._kernel = None
         if self.n_bytes > cache_bytes:

@@ -217,19 +217,19 @@ class PegasosSearchCV(BaseSearchCV):
             self.feature_names_in_ = best.feature_names_in_
 
     def _warn_if_cut(self, board: Board, deadline: Deadline) -> None:
+        total = len(board.results)
         if board.skipped:
-            warn_user(
-                f"max_time={self.max_time:g} left no time for {board.skipped} of {len(board.results)} cells, which "
-                "have no score.",
-                ConvergenceWarning,
-            )
+            _warn(f"max_time={self.max_time:g} left no time for {board.skipped} of {total} cells: they have no score.")
         if deadline.cut_short:
-            warn_user(
-                f"max_time={self.max_time:g} ended the search early: some models took fewer steps than asked for, and "
-                "their scores are those of what they have learned."
-                if self.max_time is not None
-                else "The estimator's max_time ended some fits early.",
-                ConvergenceWarning,
+            ended = "The estimator's max_time" if self.max_time is None else f"max_time={self.max_time:g}"
+            _warn(
+                f"{ended} ended some fits early: their models took fewer steps than asked for, and their scores are "
+                "those of what they have learned."
+            )
+        elif board.missed_tol:
+            _warn(
+                f"{board.missed_tol} of {total} cells ended with a gap above tol; give more passes, or use "
+                "solver='sdca'."
             )
 
     @contextmanager
@@ -243,3 +243,7 @@ class PegasosSearchCV(BaseSearchCV):
         context = self._init_callback_context(max_subtasks=0).call_on_fit_task_begin(**told)
         yield
         context.call_on_fit_task_end(**told)
+
+
+def _warn(sentence: str) -> None:
+    warn_user(sentence, ConvergenceWarning)

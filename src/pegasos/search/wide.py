@@ -13,10 +13,11 @@ import numpy as np
 
 from pegasos.backends.threads import blas_limited, blas_threads
 from pegasos.estimators import validation
-from pegasos.estimators.base import PegasosBase
+from pegasos.estimators.base import PegasosBase, Task
 from pegasos.kernels import Kernel
 from pegasos.marks import Marks
 from pegasos.schedule import average_of
+from pegasos.search.alike import same
 from pegasos.search.board import Board
 from pegasos.search.deadline import Deadline
 from pegasos.search.lanes import Data, Lane, Place, Strand, columns_of, slabs, stops_of, strand_of
@@ -26,7 +27,8 @@ from pegasos.step import Average
 
 ON_COLUMNS = ("lam", "C", "max_iter", "max_passes")  # parameters in which the candidates of one run may differ
 WIDEST = 2048  # columns of one run; more gain nothing
-ABREAST_FROM = 64  # columns of a run that are worth a thread of their own
+ABREAST_FROM = 16  # columns of a run that are worth a thread of their own ...
+ABREAST_FROM_MATRIX = 64  # ... and where their steps are products with a kernel matrix
 
 
 @dataclass
@@ -66,7 +68,7 @@ def evaluate(
     groups.sort(key=lambda group: repr(group.kernel))  # runs that share a kernel matrix follow each other
     left = sum(len(group.lanes) for group in groups)
     for number, group in enumerate(groups):
-        others = any(later.kernel != group.kernel for later in groups[number + 1 :])
+        others = any(not same(later.kernel, group.kernel) for later in groups[number + 1 :])
         try:
             _Run(group, data, board, deadline, others).all_slabs(left)
         except Exception as error:  # whatever a kernel function or the data make of it
@@ -100,7 +102,8 @@ def _groups(candidates: dict[int, PegasosBase], data: Data, places: list[Place],
     groups: list[Group] = []
     for strand in strands:
         for group in groups:
-            if group.kernel == strand.kernel and group.strands[0].task.problems.group == strand.task.problems.group:
+            first = group.strands[0]
+            if same(first.kernel, strand.kernel) and first.task.problems.group == strand.task.problems.group:
                 group.strands.append(strand)
                 break
         else:
@@ -142,7 +145,8 @@ class _Run:
         """
         lanes = self.group.lanes
         n_columns = sum(len(lane.lam) for lane in lanes)
-        abreast = int(np.clip(n_columns // ABREAST_FROM, 1, blas_threads()))
+        least = ABREAST_FROM_MATRIX if self.rows.dual else ABREAST_FROM
+        abreast = int(np.clip(n_columns // least, 1, blas_threads()))
         fitting = min(self._most_columns() // abreast, -(-n_columns // abreast))
         waiting = list(slabs(lanes, max(1, fitting)))
         with blas_limited(blas_threads() // abreast) if abreast > 1 else nullcontext():
@@ -191,6 +195,14 @@ class _Run:
         )  # fmt: skip
         if solution.timed_out:
             self.deadline.cut()
+        if solution.certificate is not None:  # made for tol only
+            missed = self._lanes_of(solution.certificate.relative_gap > self.estimator.tol, slab)
+            self.board.missed_tol += sum(len(lane.stops) for lane in missed)
+
+    def _lanes_of(self, columns: np.ndarray, slab: list[Lane]) -> list[Lane]:
+        """Lanes with any of the columns of a mask."""
+        parts = np.split(columns, np.cumsum([len(lane.lam) for lane in slab])[:-1])
+        return [lane for lane, part in zip(slab, parts, strict=True) if part.any()]
 
 
 class _Harvest:
@@ -237,21 +249,26 @@ class _Harvest:
         candidate = lane.stops[owner][0]
         estimator = copy.copy(run.group.candidates[candidate])
         steps = np.array(cell.steps)
-        vars(estimator).update(task.about | run.data.about | {"t_": steps, "n_iter_": int(steps.max())})
+        found = task.about | run.data.about | {"t_": steps, "n_iter_": int(steps.max())}
         if not run.light:
-            rows = place.train if run.rows.dual else np.arange(run.rows.n_state)
-            model = np.column_stack(cell.models)
-            model = np.vstack([model[rows], model[run.rows.n_state :]])  # the last row is the constant feature's
-            X = run.data.X[np.ix_(place.train, place.train)] if run.data.pairwise else run.data.X[place.train]
-            vars(estimator).update(estimator._model_attributes(model, X, run.kernel, run.bias, task.offset))
+            estimator._keep(found | self._model_of(cell, task, place.train))
             run.board.fitted(candidate, place.fold, run.data.wrap(estimator) if run.data.wrap else estimator)
             return
+        estimator._keep(found)
         known = []
         for side in run.board.sides:
             scores = np.column_stack(cell.scores[side])
             known.append((place.fold.stand_ins[side], (scores + task.offset).astype(scores.dtype, copy=False)))
         estimator._known_scores = tuple(known)
         run.board.fitted(candidate, place.fold, estimator, place.fold.stand_in)
+
+    def _model_of(self, cell: _Cell, task: Task, train: np.ndarray) -> dict[str, Any]:
+        """What a fit on the training rows alone would leave on the estimator to predict with."""
+        run, n_state = self.run, self.run.rows.n_state
+        model = np.column_stack(cell.models)
+        model = np.vstack([model[train if run.rows.dual else slice(n_state)], model[n_state:]])  # with the constant's
+        X = run.data.X[np.ix_(train, train)] if run.data.pairwise else run.data.X[train]
+        return run.estimator._model_attributes(model, X, run.kernel, run.bias, task.offset)
 
 
 class _Cell:

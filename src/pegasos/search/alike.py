@@ -1,0 +1,41 @@
+"""Which candidates may share a run: those whose parameters are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+
+def groups_alike(candidates: dict[int, Any], key: Callable[[Any], Any]) -> list[dict[int, Any]]:
+    """Candidates of the same key together."""
+    groups: list[tuple[Any, dict[int, Any]]] = []
+    for candidate, estimator in candidates.items():
+        own = key(estimator)
+        for known, group in groups:
+            if same(known, own):
+                group[candidate] = estimator
+                break
+        else:
+            groups.append((own, {candidate: estimator}))
+    return [group for _, group in groups]
+
+
+def same(a, b) -> bool:
+    """Whether two parameters are equal; estimators are if their own are. In doubt they are not."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, BaseEstimator):
+        return same(a.get_params(deep=False), b.get_params(deep=False))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[name], b[name]) for name in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(same(x, z) for x, z in zip(a, b, strict=True))
+    try:
+        return bool(np.all(a == b))
+    except Exception:
+        return False
