@@ -18,6 +18,7 @@ intercept is one extra row of the state, never a copied X; for kernels it stands
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -82,6 +83,10 @@ class Rows:
         self.n_state = n_state
         self.dtype = np.dtype(X.dtype)
         self.bias = float(bias)
+
+    def abreast(self) -> Rows:
+        """The same rows for another solve at the same time."""
+        return self
 
     def way(self, columns_per_row: float) -> Way:
         """How single steps go when a row belongs to so many columns."""
@@ -249,14 +254,14 @@ class KernelRows(Rows):
     The kernel matrix is kept when it fits into `cache_bytes` and the planned `draws` are worth it; otherwise each
     block's rows are computed against the support rows only, those that some column has a coefficient for. So they are
     if the matrix would not be complete by `until`, as ``time.perf_counter()`` counts. A `matrix` that is known is
-    taken as it is.
+    taken as it is; without `keep` no other is made.
     """
 
     dual = True
 
     def __init__(
         self, X, kernel: Kernel, bias: float = 0.0, cache_bytes: float = 2e9, draws: float = np.inf, squares=None,
-        until: float = np.inf, matrix: np.ndarray | None = None,
+        until: float = np.inf, matrix: np.ndarray | None = None, keep: bool = True,
     ):  # fmt: skip
         super().__init__(X, X.shape[0], bias)
         self.kernel = kernel
@@ -269,10 +274,18 @@ class KernelRows(Rows):
             self.norms = (squared_norms(X) if squares is None else squares).astype(self.dtype)
         self._support = SupportRows(X, self.norms)
         fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
-        if matrix is None and fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
+        if matrix is None and keep and fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
             self.matrix = kernel.matrix(X, self.norms, in_parallel, in_time_for(until))
         if self.matrix is None:
             self.at_once = int(np.clip(cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, STRIP))
+
+    def abreast(self):
+        """The same rows for another solve at the same time, which gathers its own support rows."""
+        if self.matrix is not None:
+            return self
+        other = copy.copy(self)
+        other._support = SupportRows(self.X, self.norms)
+        return other
 
     def way(self, columns_per_row):
         """With the matrix at hand, all scores are kept up to date, and only rows that pull cost anything."""

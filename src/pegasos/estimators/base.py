@@ -138,7 +138,7 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
     def _cache_bytes(self) -> float:
         return 1e6 * (DEFAULT_CACHE_MB if self.cache_size is None else self.cache_size)
 
-    def _rows(self, X, squares, kernel, bias, schedule, until=np.inf, matrix=None):
+    def _rows(self, X, squares, kernel, bias, schedule, until=np.inf, matrix=None, keep=True):
         from pegasos.rows import DenseRows, KernelRows, SparseRows
 
         if kernel.name == "linear":
@@ -146,7 +146,7 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
                 return SparseRows(X, bias, squares)
             return DenseRows(np.ascontiguousarray(X), bias, squares)  # steps go over single rows
         draws = min(schedule.max_steps, schedule.max_passes * X.shape[0]) * (schedule.batch or X.shape[0])
-        return KernelRows(X, kernel, bias, self._cache_bytes(), draws, squares, until, matrix)
+        return KernelRows(X, kernel, bias, self._cache_bytes(), draws, squares, until, matrix, keep)
 
     def _train(self, X, y, sample_weight, started) -> None:
         """Check what depends on the data, solve, and store everything that is fitted, all at once.
@@ -209,6 +209,9 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
             support = np.flatnonzero(solution.model[: len(solution.state.violations)].any(axis=1))
             found["violations_"] = np.ascontiguousarray(solution.state.violations[support].T)
         return found
+
+    def _count_support(self, y) -> None:
+        """Count the support rows as far as the targets y of the training rows tell them apart."""
 
     def _keep(self, attributes: dict) -> None:
         for name in FITTED_BY_SOME:

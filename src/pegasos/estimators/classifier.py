@@ -218,9 +218,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         validation.check_combinations(self)
         X, y = self._checked(X, y)
         self._train(X, y, validation.check_weights(sample_weight, X), started)
-        if self._kernel.name != "linear":
-            places = np.searchsorted(self.classes_, y[self.support_])
-            self.n_support_ = np.bincount(places, minlength=len(self.classes_))
+        self._count_support(y)
         return self
 
     @offered_if(missing_for_partial_fit)
@@ -299,6 +297,12 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     def _columns(self, codes, n_classes, weights) -> Problems:
         build = {"ovr": one_vs_rest, "ovo": one_vs_one, "crammer_singer": crammer_singer}[self.multi_class]
         return build(codes, n_classes, weights)
+
+    def _count_support(self, y) -> None:
+        """Support rows of each class."""
+        if self._kernel.name != "linear":
+            places = np.searchsorted(self.classes_, y[self.support_])
+            self.n_support_ = np.bincount(places, minlength=len(self.classes_))
 
     def _loss(self):
         from pegasos.losses import Loss

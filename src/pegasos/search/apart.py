@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import PegasosClassifier, PegasosRegressor, validation
 from pegasos.estimators.base import PegasosBase
@@ -23,7 +22,7 @@ from pegasos.search import wide
 from pegasos.search.alike import groups_alike
 from pegasos.search.board import Board, Fold
 from pegasos.search.deadline import Deadline
-from pegasos.search.lanes import Data, Place, stacked
+from pegasos.search.lanes import Data, Place
 
 OWN_FITS = (PegasosClassifier.fit, PegasosRegressor.fit)
 
@@ -140,11 +139,8 @@ def _pipeline_on(candidates: dict[int, Pipeline], fold: Fold, board: Board, dead
     before = clone(pipeline[:-1]) if len(pipeline.steps) > 1 else None
     probe = clone(next(iter(finals.values())))
     try:
-        (X_train, y_train), (X_test, _) = fold.rows(pipeline, "train"), fold.rows(pipeline, "test")
-        if before is not None:
-            X_train, X_test = before.fit_transform(X_train, y_train), before.transform(X_test)
-        X_train, y_train = probe._checked(X_train, y_train)
-        X_test = validate_data(probe, X_test, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X, y = fold.rows(pipeline, "train")
+        X, y = probe._checked(X if before is None else before.fit_transform(X, y), y)
     except Exception as error:
         for candidate in finals:
             board.failed(candidate, fold, error)
@@ -155,10 +151,8 @@ def _pipeline_on(candidates: dict[int, Pipeline], fold: Fold, board: Board, dead
         fitted.steps = [*([] if before is None else before.steps), (pipeline.steps[-1][0], final)]
         return fitted
 
-    n_train, n_test = X_train.shape[0], X_test.shape[0]
-    y_known = np.concatenate([y_train, np.repeat(y_train[:1], n_test, axis=0)])  # no one asks for those of test rows
-    data = Data(stacked(X_train, X_test), y_known, None, _seen(probe), wrap=wrap)
-    place = Place(fold, np.arange(n_train), np.arange(n_train, n_train + n_test))
+    data = Data(X, y, None, _seen(probe), wrap=wrap)
+    place = Place(fold, np.arange(X.shape[0]), np.arange(0))  # a fitted pipeline transforms the test rows itself
     wide.evaluate(groups_alike(finals, _besides_columns), data, [place], board, deadline)
 
 

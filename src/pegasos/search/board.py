@@ -11,12 +11,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
 from sklearn.model_selection._validation import _score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
+
+from pegasos.estimators import PegasosClassifier, PegasosRegressor
 
 
 @dataclass
@@ -98,11 +99,8 @@ class Board:
     def only_passes_on(self, estimator) -> bool:
         """Whether scoring does nothing with rows but hand them to the estimator's own prediction."""
         scorers = self.scorers._scorers.values() if isinstance(self.scorers, _MultimetricScorer) else [self.scorers]
-        own_score = type(estimator).score in (ClassifierMixin.score, RegressorMixin.score)
-        return all(
-            isinstance(scorer, _BaseScorer) or (isinstance(scorer, _PassthroughScorer) and own_score)
-            for scorer in scorers
-        )
+        known = type(estimator) in (PegasosClassifier, PegasosRegressor)  # others may predict in their own way
+        return known and all(isinstance(scorer, _BaseScorer | _PassthroughScorer) for scorer in scorers)
 
     def fitted(self, candidate: int, fold: Fold, estimator, rows: Callable[[str], tuple] | None = None) -> None:
         """Score a fitted estimator; `rows` gives (X, y) of a side if not those of the fold."""
@@ -158,6 +156,15 @@ class Board:
             result = self.results[candidate * len(self.folds) + fold.number]
             if result is not None:
                 result["fit_time"] += seconds / len(cells)
+
+    def name_scores_of_skipped(self) -> None:
+        """Give cells without scores the names that a scorer of several has used elsewhere."""
+        for side in self.sides:
+            scores = [result[f"{side}_scores"] for result in self.results]
+            names = next((score for score in scores if isinstance(score, dict)), None)
+            for result, score in zip(self.results, scores, strict=True):
+                if names is not None and not isinstance(score, dict):
+                    result[f"{side}_scores"] = dict.fromkeys(names, score)
 
     def _without_scores(self, fold: Fold, fit_error: str | None) -> dict:
         value = np.nan if isinstance(self.error_score, str) else self.error_score

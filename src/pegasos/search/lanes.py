@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.sparse import vstack as stack_sparse
 
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase, Task
@@ -37,13 +36,6 @@ class Data:
     def weights_of(self, rows: np.ndarray) -> np.ndarray | None:
         """Weights of some rows; an error if all are 0."""
         return None if self.weights is None else validation.check_weights(self.weights[rows], self.y[rows])
-
-
-def stacked(above, below):
-    """Rows of two matrices, dense or CSR, in the type of the first."""
-    if hasattr(above, "indptr") or hasattr(below, "indptr"):
-        return stack_sparse([above, below.astype(above.dtype)], format="csr")
-    return np.vstack([above, below.astype(above.dtype, copy=False)])
 
 
 @dataclass(frozen=True)

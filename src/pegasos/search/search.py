@@ -14,10 +14,12 @@ from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
+from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_method_params
 
+from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.memory import unharmed_by_errors
 from pegasos.estimators.validation import warn_user
 from pegasos.search.board import Board, Fold
@@ -133,7 +135,7 @@ class PegasosSearchCV(BaseSearchCV):
         -------
         self
         """
-        from pegasos.search.apart import evaluate
+        from pegasos.search.apart import evaluate  # Numba is imported when a fit first needs it
 
         started = time.perf_counter()
         scorers, metric = self._get_scorers()
@@ -141,6 +143,8 @@ class PegasosSearchCV(BaseSearchCV):
         params = _check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
         candidates = list(ParameterGrid(self.param_grid))
+        if not candidates:
+            raise ValueError("No fits were performed: the param_grid has no candidates.")
         folds = self._folds(X, y, routed)
         base = clone(self.estimator)
         estimators = {
@@ -184,6 +188,7 @@ class PegasosSearchCV(BaseSearchCV):
         _warn_or_raise_about_fit_failures(out, self.error_score)
         if callable(self.scoring):
             _insert_error_scores(out, self.error_score)
+            board.name_scores_of_skipped()
         results = self._format_results(candidates, self.n_splits_, out)
         first = out[0]["test_scores"]
         self.multimetric_ = isinstance(first, dict)
@@ -201,17 +206,16 @@ class PegasosSearchCV(BaseSearchCV):
     def _refit(self, base, X, y, fit_params: dict, deadline: Deadline) -> None:
         """Fit the best on all rows; in what is left of the time, if that is limited."""
         best = clone(base).set_params(**clone(self.best_params_, safe=False))
-        own_limit = best.get_params(deep=False).get("max_time", self)
-        limited = self.max_time is not None and own_limit is None
-        if limited:
-            best.set_params(max_time=max(deadline.left, 1e-3))
+        limit = _time_limit_of(best) if self.max_time is not None else None
+        if limit is not None:
+            best.set_params(**{limit: max(deadline.left, 1e-3)})
         began = time.perf_counter()
         best.fit(X, **fit_params) if y is None else best.fit(X, y, **fit_params)
         self.refit_time_ = time.perf_counter() - began
-        if limited:
-            if self.refit_time_ >= 0.95 * best.max_time:
+        if limit is not None:
+            if self.refit_time_ >= 0.95 * best.get_params()[limit]:
                 deadline.cut()
-            best.set_params(max_time=None)
+            best.set_params(**{limit: None})
         self.best_estimator_ = best
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
@@ -247,3 +251,11 @@ class PegasosSearchCV(BaseSearchCV):
 
 def _warn(sentence: str) -> None:
     warn_user(sentence, ConvergenceWarning)
+
+
+def _time_limit_of(estimator) -> str | None:
+    """The parameter that limits the time of a fit, if there is one and it is not set."""
+    last = ""
+    if type(estimator) is Pipeline:
+        last, estimator = f"{estimator.steps[-1][0]}__", estimator.steps[-1][1]
+    return f"{last}max_time" if isinstance(estimator, PegasosBase) and estimator.max_time is None else None

@@ -16,6 +16,7 @@ from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase, Task
 from pegasos.kernels import Kernel
 from pegasos.marks import Marks
+from pegasos.rows import Rows
 from pegasos.schedule import average_of
 from pegasos.search.alike import same
 from pegasos.search.board import Board
@@ -134,7 +135,7 @@ class _Run:
         if kernel.name not in ("linear", "precomputed") and longest * (self.schedule.batch or X.shape[0]) > X.shape[0]:
             until = deadline.at(0.5)
             matrix = data.matrices.of(kernel, estimator._cache_bytes(), more=others, until=until)
-        self.rows = estimator._rows(X, squares, kernel, self.bias, self.schedule, matrix=matrix)
+        self.rows = estimator._rows(X, squares, kernel, self.bias, self.schedule, matrix=matrix, keep=False)
         self.light = board.only_passes_on(estimator) and data.wrap is None
 
     def all_slabs(self, lanes_left: int) -> None:
@@ -186,9 +187,10 @@ class _Run:
             max_time = own if max_time is None else min(own, max_time)
         problems = columns_of(slab, self.data.X.shape[0])
         steps, owners = stops_of(slab)
-        harvest = _Harvest(self, slab, owners)
+        rows = self.rows.abreast()
+        harvest = _Harvest(self, rows, slab, owners)
         solution = solve(
-            self.rows, problems, self.estimator._rule(), replace(self.schedule, max_time=max_time),
+            rows, problems, self.estimator._rule(), replace(self.schedule, max_time=max_time),
             loss=self.estimator._loss(), definite=self.definite, interruptible=False,
             callback=Watcher(progress=lambda done: self.stopped),
             marks=Marks(steps, harvest.reached),
@@ -208,8 +210,8 @@ class _Run:
 class _Harvest:
     """Collects the scores of cells as their columns come to their stops, and hands complete cells to the board."""
 
-    def __init__(self, run: _Run, slab: list[Lane], owners: np.ndarray):
-        self.run, self.slab, self.owners = run, slab, owners
+    def __init__(self, run: _Run, rows: Rows, slab: list[Lane], owners: np.ndarray):
+        self.run, self.rows, self.slab, self.owners = run, rows, slab, owners
         sizes = [len(lane.lam) for lane in slab]
         self.lane_of = np.repeat(np.arange(len(slab)), sizes)
         self.first = np.cumsum([0, *sizes[:-1]])
@@ -229,7 +231,8 @@ class _Harvest:
         run, places = self.run, state.columns["place"]
         place = self.slab[self.lane_of[places[0]]].strand.place
         index = {"train": place.train, "test": place.test}
-        scores = {side: run.rows.model_scores(index[side], state) for side in run.board.sides}
+        sides = run.board.sides if run.light else ()
+        scores = {side: self.rows.model_scores(index[side], state) for side in sides}
         model = None if run.light else state.model().astype(run.rows.dtype, copy=False)
         for i, column in enumerate(places):
             lane = int(self.lane_of[column])
@@ -251,7 +254,10 @@ class _Harvest:
         steps = np.array(cell.steps)
         found = task.about | run.data.about | {"t_": steps, "n_iter_": int(steps.max())}
         if not run.light:
+            if run.data.pairwise:
+                found["n_features_in_"] = len(place.train)
             estimator._keep(found | self._model_of(cell, task, place.train))
+            estimator._count_support(run.data.y[place.train])
             run.board.fitted(candidate, place.fold, run.data.wrap(estimator) if run.data.wrap else estimator)
             return
         estimator._keep(found)
