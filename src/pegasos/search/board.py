@@ -146,6 +146,11 @@ class Board:
             self._best = mean
         self.watch(self._done, self._best)
 
+    def miss_tol(self, n_cells: int) -> None:
+        """So many cells more ended with a gap above tol."""
+        with self._lock:
+            self.missed_tol += n_cells
+
     def has(self, candidate: int, fold: Fold) -> bool:
         """Whether the cell is done."""
         return self.results[candidate * len(self.folds) + fold.number] is not None

@@ -199,7 +199,7 @@ class _Run:
             self.deadline.cut()
         if solution.certificate is not None:  # made for tol only
             missed = self._lanes_of(solution.certificate.relative_gap > self.estimator.tol, slab)
-            self.board.missed_tol += sum(len(lane.stops) for lane in missed)
+            self.board.miss_tol(sum(len(lane.stops) for lane in missed))
 
     def _lanes_of(self, columns: np.ndarray, slab: list[Lane]) -> list[Lane]:
         """Lanes with any of the columns of a mask."""
