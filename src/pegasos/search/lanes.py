@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -91,18 +91,12 @@ def strand_of(estimator: PegasosBase, data: Data, place: Place) -> Strand:
     return Strand(place, task, estimator._resolved_kernel(X, weights), estimator._schedule())
 
 
-def slabs(lanes: list[Lane], most_columns: int) -> Iterator[list[Lane]]:
-    """Cut a list of lanes where so many columns are full; a lane is never cut."""
-    slab: list[Lane] = []
-    count = 0
-    for lane in lanes:
-        if slab and count + len(lane.lam) > most_columns:
-            yield slab
-            slab, count = [], 0
-        slab.append(lane)
-        count += len(lane.lam)
-    if slab:
-        yield slab
+def slabs(lanes: list[Lane], n_slabs: int) -> list[list[Lane]]:
+    """Cut a list of lanes into parts of about as many columns; a lane is never cut."""
+    ends = np.cumsum([len(lane.lam) for lane in lanes])
+    middles = ends - np.diff(ends, prepend=0) / 2
+    places = np.minimum((middles * n_slabs / ends[-1]).astype(int), n_slabs - 1)
+    return [[lanes[i] for i in np.flatnonzero(places == place)] for place in np.unique(places)]
 
 
 def columns_of(slab: list[Lane], n_rows: int) -> Problems:

@@ -27,7 +27,7 @@ from pegasos.state import State
 from pegasos.step import Average
 
 ON_COLUMNS = ("lam", "C", "max_iter", "max_passes")  # parameters in which the candidates of one run may differ
-WIDEST = 2048  # columns of one run; more gain nothing
+WIDEST = 1024  # columns of one slab; more gain nothing
 ABREAST_FROM = 16  # columns of a run that are worth a thread of their own ...
 ABREAST_FROM_MATRIX = 64  # ... and where their steps are products with a kernel matrix
 
@@ -148,8 +148,8 @@ class _Run:
         n_columns = sum(len(lane.lam) for lane in lanes)
         least = ABREAST_FROM_MATRIX if self.rows.dual else ABREAST_FROM
         abreast = int(np.clip(n_columns // least, 1, blas_threads()))
-        fitting = min(self._most_columns() // abreast, -(-n_columns // abreast))
-        waiting = list(slabs(lanes, max(1, fitting)))
+        waves = -(-n_columns // max(abreast, self._most_columns()))
+        waiting = slabs(lanes, waves * abreast)
         with blas_limited(blas_threads() // abreast) if abreast > 1 else nullcontext():
             while waiting:
                 wave, waiting = waiting[:abreast], waiting[abreast:]
@@ -179,7 +179,7 @@ class _Run:
         )
         each = 2.0 * arrays * self.rows.n_state * self.rows.dtype.itemsize
         room = self.estimator._cache_bytes() - self.data.matrices.bytes_taken()
-        return int(np.clip(room / each, 1, WIDEST))
+        return int(np.clip(room / each, 1, WIDEST * blas_threads()))
 
     def _run(self, slab: list[Lane], max_time: float | None) -> None:
         if self.estimator.max_time is not None:  # of each fit
