@@ -194,7 +194,7 @@ def textbook(column, rule, k, sampling, steps, bias, average):
 )
 def test_wide_blocks_equal_the_textbook_loop(monkeypatch, rule, k, average, sampling, bias):
     monkeypatch.setattr(advance, "DIRECT_PULL_RATE", -1.0)  # all steps in blocks
-    assert WIDE.n_columns >= advance.WIDE_FROM
+    assert WIDE.n_columns >= advance.WIDE_COLUMNS
     assert N > advance.PART
     rows, steps = KernelRows(X, Kernel("rbf", gamma=GAMMA), bias), 250 // k
     assert rows.matrix is not None
@@ -213,9 +213,9 @@ def test_wide_blocks_equal_the_textbook_loop(monkeypatch, rule, k, average, samp
 @pytest.mark.parametrize(("rule", "k"), [("pegasos", 1), ("pegasos", 7), ("sdca", 1)])
 def test_parts_of_a_wide_block_do_not_matter(monkeypatch, rule, k, average, part):
     rows, schedule = KernelRows(X, Kernel("rbf", gamma=GAMMA)), dict(batch=k, average=average, max_steps=600 // k)
-    monkeypatch.setattr(advance, "WIDE_FROM", 10**6)
+    monkeypatch.setattr(advance, "WIDE_COLUMNS", 10**6)
     expected = solve_with(rows, WIDE, rule, **schedule)
-    monkeypatch.setattr(advance, "WIDE_FROM", 64)
+    monkeypatch.setattr(advance, "WIDE_COLUMNS", 64)
     monkeypatch.setattr(advance, "PART", part)
     found = solve_with(rows, WIDE, rule, **schedule)
     np.testing.assert_allclose(found.model, expected.model, rtol=1e-9, atol=1e-12)

@@ -20,8 +20,8 @@ from pegasos.state import State
 from pegasos.step import Average, Rule
 
 KERNEL_BLOCK = 128
-WIDE_KERNEL_BLOCK = 512  # with so many columns that ...
-WIDE_FROM = 64
+WIDE_COLUMNS = 64  # from so many columns on blocks are longer, and go in parts
+WIDE_KERNEL_BLOCK = 512
 PART = 64  # draws of a wide block whose pulls correct the scores of later ones one by one
 DIRECT_PULL_RATE = 0.1
 OPERATIONS_PER_CALL = 3e8  # of compiled loops between two looks at the clock
@@ -60,7 +60,7 @@ class Advance:
                 draws = min(draws, self.pace * SECONDS_PER_CALL)
             length = int(np.clip(draws, 64, 65536))
         elif self.rows.dual:
-            wide = n_columns >= WIDE_FROM and not self.project and self.way == Way.EITHER
+            wide = n_columns >= WIDE_COLUMNS and not self.project and self.way == Way.EITHER
             length = min(WIDE_KERNEL_BLOCK if wide else KERNEL_BLOCK, self.rows.at_once)
         else:  # the Gram matrix costs B per row where scores and update cost 2P
             length = int(np.clip(32 * round(2 * n_columns / 32), 32, 128))
@@ -82,7 +82,7 @@ class Advance:
 
     def _block(self, state: State, index: np.ndarray) -> None:
         rows, n_columns = self.rows, len(state.columns)
-        wide = n_columns >= WIDE_FROM and not self.project  # a fold would reach back into parts that are done
+        wide = n_columns >= WIDE_COLUMNS and not self.project  # a fold would reach back into parts that are done
         block = rows.block(index, whole=wide)
         pulls = np.zeros((n_columns, len(index)), rows.dtype)
         weighted = np.zeros_like(pulls) if state.weighted.size else pulls[:0, :0]

@@ -17,6 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 FROM_PRODUCT = ("linear", "rbf", "poly", "sigmoid")
 NAMES = (*FROM_PRODUCT, "laplacian", "precomputed")
+USE_GAMMA = ("rbf", "poly", "sigmoid", "laplacian")
 ROWS_AT_ONCE = 64  # rows of a matrix that a few passes of elementwise functions keep in the cache
 STRIP = 1024  # rows of one product
 MIRROR = 128  # columns transposed at once
@@ -153,10 +154,15 @@ class Kernel:
         return values
 
 
-def inner_products(X) -> np.ndarray:
-    """Inner products of the rows of X, on and left of the diagonal; what is right of it means nothing."""
+def inner_products(X, go_on: Callable[[float], bool]) -> np.ndarray | None:
+    """Inner products of the rows of X, on and left of the diagonal; what is right of it means nothing.
+
+    ``go_on(part)`` is asked after each strip, with the part of the work that is done; None if it says no.
+    """
     products = np.empty((X.shape[0], X.shape[0]), X.dtype)
     for first in range(0, X.shape[0], STRIP):
+        if first and not go_on((first / X.shape[0]) ** 2):
+            return None
         rows = slice(first, min(first + STRIP, X.shape[0]))
         products[rows, : rows.stop] = safe_sparse_dot(X[rows], X[: rows.stop].T, dense_output=True)
     return products

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 from numba.extending import get_cython_function_address
+from scipy.linalg import cython_blas
 
 _KINDS = {np.dtype(np.float32): ("sgemm", ctypes.c_float), np.dtype(np.float64): ("dgemm", ctypes.c_double)}
 
@@ -18,10 +19,16 @@ def _function(name: str):
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 13)(address)
 
 
+@cache
+def _takes_ints() -> bool:
+    """Whether sizes are 32-bit integers, as they are unless someone has built SciPy otherwise."""
+    return " int *" in repr(cython_blas.__pyx_capi__["sgemm"])
+
+
 def add_product(target: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     """target += left @ right, without a matrix in between where all three are of one type and in Fortran order."""
     alike = all(array.dtype == target.dtype and array.flags.f_contiguous for array in (target, left, right))
-    if not alike or target.dtype not in _KINDS:
+    if not alike or target.dtype not in _KINDS or not _takes_ints():
         target += left @ right
         return
     name, number = _KINDS[target.dtype]

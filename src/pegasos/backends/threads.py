@@ -1,12 +1,19 @@
 """Threads for work that releases the GIL."""
 
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 WORTH_A_THREAD = 2e6  # operations that take longer than starting a thread
+
+_lock = threading.Lock()
+_limits: list[int] = []  # of all that are in `blas_limited` ...
+_unlimited: list[int] = []  # ... and threads of each library before the first
 
 
 @cache
@@ -19,9 +26,26 @@ def blas_threads() -> int:
     return max((lib["num_threads"] for lib in _controller().info() if lib["user_api"] == "blas"), default=1)
 
 
-def blas_limited(threads: int):
-    """A context in which BLAS uses at most so many threads."""
-    return _controller().limit(limits=max(1, threads), user_api="blas")
+@contextmanager
+def blas_limited(threads: int) -> Iterator[None]:
+    """Let BLAS use at most so many threads in here; of several limits at a time the lowest holds."""
+    libraries = _controller().select(user_api="blas").lib_controllers
+    with _lock:
+        if not _limits:
+            _unlimited[:] = [library.num_threads for library in libraries]
+        _limits.append(max(1, threads))
+        _apply(libraries)
+    try:
+        yield
+    finally:
+        with _lock:
+            _limits.remove(max(1, threads))
+            _apply(libraries)
+
+
+def _apply(libraries) -> None:
+    for library, most in zip(libraries, _unlimited, strict=True):
+        library.set_num_threads(min(most, *_limits) if _limits else most)
 
 
 def in_parallel(work, n_items, operations=np.inf):

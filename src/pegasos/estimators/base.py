@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
@@ -17,7 +16,7 @@ from pegasos.estimators import validation
 from pegasos.estimators.memory import Memory, without_rows
 from pegasos.estimators.watching import CallbackSupportMixin, TaskTree, progress_shown
 from pegasos.fingerprint import fingerprint
-from pegasos.kernels import NAMES, Kernel, canonical, spread, squared_norms
+from pegasos.kernels import NAMES, USE_GAMMA, Kernel, canonical, spread, squared_norms
 
 if TYPE_CHECKING:
     from pegasos.problems import Problems
@@ -84,7 +83,7 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         if gamma == "auto":
             gamma = 1.0 / X.shape[1]
         elif gamma == "scale":
-            variance = spread(X, weights) if name in ("rbf", "poly", "sigmoid", "laplacian") else 0.0
+            variance = spread(X, weights) if name in USE_GAMMA else 0.0
             gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
         function = self.kernel if name == "callable" else None
         return Kernel(name, float(gamma), self.degree, self.coef0, function, dict(self.kernel_params or {}))
@@ -273,13 +272,15 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         if solution.interrupted:
             gap = found.gap.max()
             known = "its gap is not known" if np.isnan(gap) else f"with a gap of at most {gap:.3g}"
-            _warn(f"Interrupted after {steps} steps: the model is the one reached, {known}.")
+            validation.warn_unconverged(f"Interrupted after {steps} steps: the model is the one reached, {known}.")
         elif solution.timed_out and solution.steps.min() == 0:
-            _warn("max_time ended the fit before every column took a step.")
+            validation.warn_unconverged("max_time ended the fit before every column took a step.")
         elif solution.timed_out and np.isnan(found.objective).any():
-            _warn(f"max_time left no time for a certificate after {steps} steps: the gap is not known.")
+            validation.warn_unconverged(
+                f"max_time left no time for a certificate after {steps} steps: the gap is not known."
+            )
         if self.tol is not None and (worst := found.relative_gap.max()) > self.tol:
-            _warn(
+            validation.warn_unconverged(
                 f"The gap reached {worst:.3g}, above tol={self.tol:g}, after {steps} steps. Increase max_passes or "
                 "max_iter, raise lam (lower C), or use solver='sdca'."
             )
@@ -333,7 +334,3 @@ def missing_for_partial_fit(estimator) -> str | None:
     if estimator.lam is None:
         return "it needs lam; what C amounts to depends on the number of rows, which is not known."
     return None
-
-
-def _warn(sentence: str) -> None:
-    validation.warn_user(sentence, ConvergenceWarning)

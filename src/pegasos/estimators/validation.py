@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
@@ -253,6 +254,11 @@ def _largest(values) -> float:
 
 def _hint(sentence: str) -> None:
     warn_user(sentence, UserWarning)
+
+
+def warn_unconverged(sentence: str) -> None:
+    """Warn of a result that is not what was asked for."""
+    warn_user(sentence, ConvergenceWarning)
 
 
 def warn_user(sentence: str, category: type[Warning]) -> None:

@@ -15,6 +15,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _num_samples
 
 from pegasos.estimators import PegasosClassifier, PegasosRegressor, validation
 from pegasos.estimators.base import PegasosBase
@@ -50,32 +53,44 @@ def _way(estimator, fit_params: dict) -> tuple[Callable, bool]:
 
 
 def _is_own(estimator) -> bool:
-    return isinstance(estimator, PegasosBase) and type(estimator).fit in OWN_FITS
+    """Whether a fit does what we know it does, with no one looking on."""
+    known = isinstance(estimator, PegasosBase) and type(estimator).fit in OWN_FITS
+    return known and not getattr(estimator, "_skl_callbacks", [])
 
 
 def _together(candidates: dict[int, PegasosBase], X, y, fit_params, board: Board, deadline: Deadline) -> None:
     candidates = _sane(candidates, board.folds, board)
     if not candidates:
         return
-    probe = clone(next(iter(candidates.values())))
-    X, y = probe._checked(X, y)
-    weights = validation.check_weights(fit_params.get("sample_weight"), X)
-    data = Data(X, y, weights, _seen(probe), pairwise=probe.kernel == "precomputed")
+    data, places = _data_of(next(iter(candidates.values())), X, y, fit_params, board.folds)
     by_folds: dict[tuple[int, ...], list] = {}
     for alike in groups_alike(candidates, _besides_columns):
         cyclic = next(iter(alike.values())).sampling == "cyclic"
-        alone = tuple(fold.number for fold in board.folds if _stands_alone(fold, cyclic))
+        alone = tuple(number for number, place in enumerate(places) if _stands_alone(place, cyclic))
         by_folds.setdefault(alone, []).append(alike)
-    left = len(by_folds) * len(board.folds)
+    left = len(by_folds) * len(places)
     for alone, groups in by_folds.items():
-        shared = [fold for fold in board.folds if fold.number not in alone]
+        shared = [place for number, place in enumerate(places) if number not in alone]
         if shared:
-            part = deadline.within(len(shared) / left)
-            wide.evaluate(groups, *_among(data, shared), board, part)
+            wide.evaluate(groups, data, shared, board, deadline.within(len(shared) / left))
         left -= len(shared)
         for number in alone:
-            wide.evaluate(groups, *_by_itself(data, board.folds[number]), board, deadline.within(1 / left))
+            wide.evaluate(groups, *_by_itself(data, places[number]), board, deadline.within(1 / left))
             left -= 1
+
+
+def _data_of(estimator: PegasosBase, X, y, fit_params: dict, folds: list[Fold]) -> tuple[Data, list[Place]]:
+    """The rows that some of the folds need, checked, and where those of each fold are."""
+    used = np.unique(np.concatenate([part for fold in folds for part in (fold.train, fold.test)]))
+    weights = fit_params.get("sample_weight")
+    if len(used) < _num_samples(X):
+        X, y = _safe_split(estimator, X, y, used, used)
+        weights = None if weights is None else _safe_indexing(weights, used)
+    probe = clone(estimator)
+    X, y = probe._checked(X, y)
+    weights = validation.check_weights(weights, X)
+    places = [Place(fold, np.searchsorted(used, fold.train), np.searchsorted(used, fold.test)) for fold in folds]
+    return Data(X, y, weights, _seen(probe), pairwise=probe.kernel == "precomputed"), places
 
 
 def _sane(candidates: dict[int, PegasosBase], folds: list[Fold], board: Board) -> dict[int, PegasosBase]:
@@ -94,27 +109,17 @@ def _sane(candidates: dict[int, PegasosBase], folds: list[Fold], board: Board) -
     return sane
 
 
-def _stands_alone(fold: Fold, cyclic: bool) -> bool:
-    ascending = np.diff(fold.train) > 0
-    if ascending.all():
+def _stands_alone(place: Place, cyclic: bool) -> bool:
+    if (np.diff(place.train) > 0).all():
         return False
-    return cyclic or len(np.unique(fold.train)) < len(fold.train)
+    return cyclic or len(np.unique(place.train)) < len(place.train)
 
 
-def _among(data: Data, folds: list[Fold]) -> tuple[Data, list[Place]]:
-    """The rows that some of the folds need, and where theirs are."""
-    used = np.unique(np.concatenate([part for fold in folds for part in (fold.train, fold.test)]))
-    if len(used) == data.X.shape[0]:
-        return data, [Place(fold, fold.train, fold.test) for fold in folds]
-    places = [Place(fold, np.searchsorted(used, fold.train), np.searchsorted(used, fold.test)) for fold in folds]
-    return data.only(used), places
-
-
-def _by_itself(data: Data, fold: Fold) -> tuple[Data, list[Place]]:
+def _by_itself(data: Data, place: Place) -> tuple[Data, list[Place]]:
     """A copy of a fold's rows, in its own order, repeated as they are."""
-    n_train = len(fold.train)
-    rows = np.concatenate([fold.train, fold.test])
-    return data.only(rows), [Place(fold, np.arange(n_train), np.arange(n_train, len(rows)))]
+    n_train = len(place.train)
+    rows = np.concatenate([place.train, place.test])
+    return data.only(rows), [Place(place.fold, np.arange(n_train), np.arange(n_train, len(rows)))]
 
 
 def _pipelines(candidates: dict[int, Pipeline], X, y, fit_params, board: Board, deadline: Deadline) -> None:

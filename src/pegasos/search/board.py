@@ -6,12 +6,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
+from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer, _Scorer
 from sklearn.model_selection._validation import _score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
@@ -30,6 +30,11 @@ class Fold:
     X: Any
     y: Any
     score_params: dict
+    stand_ins: dict[str, np.ndarray] = field(init=False)  # rows without features, known by who they are
+
+    def __post_init__(self):
+        """Make the stand-ins before threads ask for them."""
+        self.stand_ins = {"train": np.empty((len(self.train), 0)), "test": np.empty((len(self.test), 0))}
 
     def rows(self, estimator, which: str):
         """(X, y) of "train" or "test", as scikit-learn would cut them for this estimator."""
@@ -48,11 +53,6 @@ class Fold:
             which: None if self.y is None else _safe_indexing(self.y, index)
             for which, index in (("train", self.train), ("test", self.test))
         }
-
-    @cached_property
-    def stand_ins(self) -> dict[str, np.ndarray]:
-        """Rows without features of "train" and "test"."""
-        return {"train": np.empty((len(self.train), 0)), "test": np.empty((len(self.test), 0))}
 
     @cached_property
     def params(self) -> dict[str, dict]:
@@ -100,7 +100,7 @@ class Board:
         """Whether scoring does nothing with rows but hand them to the estimator's own prediction."""
         scorers = self.scorers._scorers.values() if isinstance(self.scorers, _MultimetricScorer) else [self.scorers]
         known = type(estimator) in (PegasosClassifier, PegasosRegressor)  # others may predict in their own way
-        return known and all(isinstance(scorer, _BaseScorer | _PassthroughScorer) for scorer in scorers)
+        return known and all(type(scorer) in (_Scorer, _PassthroughScorer) for scorer in scorers)
 
     def fitted(self, candidate: int, fold: Fold, estimator, rows: Callable[[str], tuple] | None = None) -> None:
         """Score a fitted estimator; `rows` gives (X, y) of a side if not those of the fold."""

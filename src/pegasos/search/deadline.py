@@ -33,8 +33,8 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether no time is left."""
-        return self.left == 0.0
+        """Whether no time is left for the search as a whole; a part of it that is late still runs as little as it can."""
+        return self.left == 0.0 if self._whole is None else self._whole.passed
 
     def at(self, part: float) -> float:
         """``time.perf_counter()`` when that part of what is left will be over."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase, Task
-from pegasos.kernels import Kernel
+from pegasos.kernels import USE_GAMMA, Kernel
 from pegasos.problems import Problems, side_by_side
 from pegasos.schedule import Schedule, average_of
 from pegasos.search.board import Fold
@@ -86,7 +86,7 @@ def strand_of(estimator: PegasosBase, data: Data, place: Place) -> Strand:
         raise ValueError(f"Fold {place.fold.number} has no rows to train on.")
     weights = data.weights_of(place.train)
     task = estimator._task(data.y[place.train], weights, data.X.dtype)
-    by_rows = estimator.gamma == "scale" and not data.pairwise
+    by_rows = estimator.gamma == "scale" and estimator.kernel in USE_GAMMA
     X = data.X[place.train] if by_rows else data.X
     return Strand(place, task, estimator._resolved_kernel(X, weights), estimator._schedule())
 

@@ -47,7 +47,7 @@ class Matrices:
             self.forget()
             return None
         if self._products is None and more and kernel.name in FROM_PRODUCT and 2.5 * self.n_bytes <= cache_bytes:
-            self._products = inner_products(self.X)
+            self._products = inner_products(self.X, in_time_for(until))
         own = self.squares.astype(self.X.dtype) if kernel.name == "rbf" else None
         products = self._products if kernel.name in FROM_PRODUCT else None
         out, self._matrix = self._matrix, None

@@ -1,10 +1,11 @@
-"""Looking on at a search: cells done and the best score so far."""
+"""Looking on at a search: cells done and the best score so far, and scikit-learn's callbacks."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -44,3 +45,42 @@ def _lines(n_cells: int) -> Callable[[int, float | None], None]:
 
 def _best(best: float | None) -> str:
     return "" if best is None else f"best {best:.4f}"
+
+
+class SearchTasks:
+    """The search as scikit-learn's callbacks see it, where the version has them: all cells, then the refit."""
+
+    def __init__(self, search, X, y, params: dict):
+        weights = params.get("sample_weight")
+        self.data = dict(estimator=search, X=X, y=y, metadata=None if weights is None else {"sample_weight": weights})
+        self.root: Any = None
+        if hasattr(search, "_init_callback_context"):
+            self.root = search._init_callback_context(max_subtasks=1 + bool(search.refit))
+            self.root.call_on_fit_task_begin(**self.data)
+
+    @contextmanager
+    def search(self) -> Iterator[None]:
+        """All cells, one task: they are trained together."""
+        task = None if self.root is None else self.root.subcontext(task_name="search", max_subtasks=0)
+        if task is not None:
+            task.call_on_fit_task_begin(**self.data)
+        yield
+        if task is not None:
+            task.call_on_fit_task_end(**self.data)
+
+    @contextmanager
+    def refit(self, best) -> Iterator[None]:
+        """The fit of the best on all rows, which has tasks of its own."""
+        if self.root is None:
+            yield
+            return
+        task = self.root.subcontext(task_name="refit-with-best-params")
+        with task.propagate_callback_context(best):
+            task.call_on_fit_task_begin(**self.data)
+            yield
+        task.call_on_fit_task_end(**self.data)
+
+    def end(self) -> None:
+        """The search has ended."""
+        if self.root is not None:
+            self.root.call_on_fit_task_end(**self.data)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Real
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import _fit_context, clone, is_classifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.model_selection._search import BaseSearchCV
@@ -21,10 +19,10 @@ from sklearn.utils.validation import _check_method_params
 
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.memory import unharmed_by_errors
-from pegasos.estimators.validation import warn_user
+from pegasos.estimators.validation import warn_unconverged
 from pegasos.search.board import Board, Fold
 from pegasos.search.deadline import Deadline
-from pegasos.search.progress import cells_shown
+from pegasos.search.progress import SearchTasks, cells_shown
 
 
 class PegasosSearchCV(BaseSearchCV):
@@ -66,6 +64,8 @@ class PegasosSearchCV(BaseSearchCV):
     verbose : int, default=0
         1 shows a progress bar with the cells done and the best score so far; where the output is no terminal, a line
         now and then.
+    n_jobs : int, default=None
+        Threads to use at most; None: as many as BLAS does. Scorers are called from these threads, one at a time.
 
     Attributes
     ----------
@@ -87,11 +87,7 @@ class PegasosSearchCV(BaseSearchCV):
     """
 
     _parameter_constraints: dict = {
-        **{
-            name: allowed
-            for name, allowed in BaseSearchCV._parameter_constraints.items()
-            if name not in ("n_jobs", "pre_dispatch")
-        },
+        **{name: allowed for name, allowed in BaseSearchCV._parameter_constraints.items() if name != "pre_dispatch"},
         "param_grid": [dict, list],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
     }
@@ -108,6 +104,7 @@ class PegasosSearchCV(BaseSearchCV):
         error_score=np.nan,
         max_time=None,
         verbose=0,
+        n_jobs=None,
     ):
         self.estimator = estimator
         self.param_grid = param_grid
@@ -118,6 +115,7 @@ class PegasosSearchCV(BaseSearchCV):
         self.error_score = error_score
         self.max_time = max_time
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=False)
     @unharmed_by_errors
@@ -135,7 +133,8 @@ class PegasosSearchCV(BaseSearchCV):
         -------
         self
         """
-        from pegasos.search.apart import evaluate  # Numba is imported when a fit first needs it
+        from pegasos.backends.threads import blas_limited  # Numba is imported when a fit first needs it
+        from pegasos.search.apart import evaluate
 
         started = time.perf_counter()
         scorers, metric = self._get_scorers()
@@ -151,16 +150,19 @@ class PegasosSearchCV(BaseSearchCV):
             number: clone(base).set_params(**clone(values, safe=False)) for number, values in enumerate(candidates)
         }
         deadline = Deadline(self.max_time, started)
-        with self._told_to_callbacks(X, y, params), cells_shown(len(candidates) * len(folds), self.verbose) as watch:
-            board = Board(
-                scorers, folds, len(candidates), error_score=self.error_score,
-                return_train_score=self.return_train_score, watch=watch, metric=metric,
-            )  # fmt: skip
-            refit_share = 1 / (1 + len(folds)) / len(candidates) if self.refit else 0.0
-            evaluate(estimators, X, y, routed.estimator.fit, board, deadline.within(1 - refit_share))
+        tasks = SearchTasks(self, X, y, params)
+        with blas_limited(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)):
+            with tasks.search(), cells_shown(len(candidates) * len(folds), self.verbose) as watch:
+                board = Board(
+                    scorers, folds, len(candidates), error_score=self.error_score,
+                    return_train_score=self.return_train_score, watch=watch, metric=metric,
+                )  # fmt: skip
+                refit_share = 1 / (1 + len(folds)) / len(candidates) if self.refit else 0.0
+                evaluate(estimators, X, y, routed.estimator.fit, board, deadline.within(1 - refit_share))
             self._conclude(candidates, board, scorers, metric)
             if self.refit:
-                self._refit(base, X, y, routed.estimator.fit, deadline)
+                self._refit(base, X, y, routed.estimator.fit, deadline, tasks)
+        tasks.end()
         self._warn_if_cut(board, deadline)
         return self
 
@@ -203,14 +205,15 @@ class PegasosSearchCV(BaseSearchCV):
         self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
         self.cv_results_ = results
 
-    def _refit(self, base, X, y, fit_params: dict, deadline: Deadline) -> None:
+    def _refit(self, base, X, y, fit_params: dict, deadline: Deadline, tasks: SearchTasks) -> None:
         """Fit the best on all rows; in what is left of the time, if that is limited."""
         best = clone(base).set_params(**clone(self.best_params_, safe=False))
         limit = _time_limit_of(best) if self.max_time is not None else None
         if limit is not None:
             best.set_params(**{limit: max(deadline.left, 1e-3)})
         began = time.perf_counter()
-        best.fit(X, **fit_params) if y is None else best.fit(X, y, **fit_params)
+        with tasks.refit(best):
+            best.fit(X, **fit_params) if y is None else best.fit(X, y, **fit_params)
         self.refit_time_ = time.perf_counter() - began
         if limit is not None:
             if self.refit_time_ >= 0.95 * best.get_params()[limit]:
@@ -223,34 +226,20 @@ class PegasosSearchCV(BaseSearchCV):
     def _warn_if_cut(self, board: Board, deadline: Deadline) -> None:
         total = len(board.results)
         if board.skipped:
-            _warn(f"max_time={self.max_time:g} left no time for {board.skipped} of {total} cells: they have no score.")
+            warn_unconverged(
+                f"max_time={self.max_time:g} left no time for {board.skipped} of {total} cells: they have no score."
+            )
         if deadline.cut_short:
-            ended = "The estimator's max_time" if self.max_time is None else f"max_time={self.max_time:g}"
-            _warn(
+            ended = "max_time" if self.max_time is None else f"max_time={self.max_time:g}"
+            warn_unconverged(
                 f"{ended} ended some fits early: their models took fewer steps than asked for, and their scores are "
                 "those of what they have learned."
             )
         elif board.missed_tol:
-            _warn(
-                f"{board.missed_tol} of {total} cells ended with a gap above tol; give more passes, or use "
+            warn_unconverged(
+                f"At least {board.missed_tol} of {total} cells ended with a gap above tol; give more passes, or use "
                 "solver='sdca'."
             )
-
-    @contextmanager
-    def _told_to_callbacks(self, X, y, params) -> Iterator[None]:
-        """Let scikit-learn's callbacks, where the version has them, know of the search as one task."""
-        if not hasattr(self, "_init_callback_context"):
-            yield
-            return
-        weights = params.get("sample_weight")
-        told = dict(estimator=self, X=X, y=y, metadata=None if weights is None else {"sample_weight": weights})
-        context = self._init_callback_context(max_subtasks=0).call_on_fit_task_begin(**told)
-        yield
-        context.call_on_fit_task_end(**told)
-
-
-def _warn(sentence: str) -> None:
-    warn_user(sentence, ConvergenceWarning)
 
 
 def _time_limit_of(estimator) -> str | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn import config_context, get_config
 
 from pegasos.backends.threads import blas_limited, blas_threads
 from pegasos.estimators import validation
@@ -24,10 +25,11 @@ from pegasos.search.deadline import Deadline
 from pegasos.search.lanes import Data, Lane, Place, Strand, columns_of, slabs, stops_of, strand_of
 from pegasos.solver import Watcher, solve
 from pegasos.state import State
-from pegasos.step import Average
+from pegasos.step import Average, Rule
 
 ON_COLUMNS = ("lam", "C", "max_iter", "max_passes")  # parameters in which the candidates of one run may differ
 WIDEST = 1024  # columns of one slab; more gain nothing
+NARROWEST = 32  # columns that run together, however little memory is wanted
 ABREAST_FROM = 16  # columns of a run that are worth a thread of their own ...
 ABREAST_FROM_MATRIX = 64  # ... and where their steps are products with a kernel matrix
 
@@ -69,16 +71,20 @@ def evaluate(
     groups.sort(key=lambda group: repr(group.kernel))  # runs that share a kernel matrix follow each other
     left = sum(len(group.lanes) for group in groups)
     for number, group in enumerate(groups):
+        left_here, left = left, left - len(group.lanes)
+        if deadline.passed:
+            for candidate, fold in group.cells:
+                board.skip(candidate, fold)
+            continue
         others = any(not same(later.kernel, group.kernel) for later in groups[number + 1 :])
         try:
-            _Run(group, data, board, deadline, others).all_slabs(left)
+            _Run(group, data, board, deadline, others).all_slabs(left_here)
         except Exception as error:  # whatever a kernel function or the data make of it
             if error is board.scoring_error:
                 raise
             for candidate, fold in group.cells:
                 if not board.has(candidate, fold):
                     board.failed(candidate, fold, error)
-        left -= len(group.lanes)
     data.matrices.forget()
 
 
@@ -147,7 +153,7 @@ class _Run:
         lanes = self.group.lanes
         n_columns = sum(len(lane.lam) for lane in lanes)
         least = ABREAST_FROM_MATRIX if self.rows.dual else ABREAST_FROM
-        abreast = int(np.clip(n_columns // least, 1, blas_threads()))
+        abreast = int(np.clip(n_columns // least, 1, min(blas_threads(), len(lanes))))
         waves = -(-n_columns // max(abreast, self._most_columns()))
         waiting = slabs(lanes, waves * abreast)
         with blas_limited(blas_threads() // abreast) if abreast > 1 else nullcontext():
@@ -163,9 +169,15 @@ class _Run:
         if len(wave) == 1:
             self._run(wave[0], max_time)
             return
+        config = get_config()  # each thread has its own
+
+        def run(slab: list[Lane]) -> None:
+            with config_context(**config):
+                self._run(slab, max_time)
+
         with ThreadPoolExecutor(len(wave), thread_name_prefix="pegasos") as pool:
             try:
-                for _ in pool.map(lambda slab: self._run(slab, max_time), wave):
+                for _ in pool.map(run, wave):
                     pass
             except BaseException:  # an error, or Ctrl-C while waiting: the other slabs need not go on
                 self.stopped = True
@@ -173,13 +185,14 @@ class _Run:
 
     def _most_columns(self) -> int:
         """Columns whose state fits into what the kernel matrices leave of the cache; copies are made now and then."""
-        average = average_of(self.estimator._rule(), self.estimator.average)
-        arrays = {Average.LAST: 1, Average.WINDOW: 3}.get(average, 2) + (
-            self.rows.dual and self.rows.matrix is not None
-        )
-        each = 2.0 * arrays * self.rows.n_state * self.rows.dtype.itemsize
+        rows, places = self.rows, [strand.place for strand in self.group.strands]
+        rule = self.estimator._rule()
+        states = {Average.LAST: 1, Average.WINDOW: 3}.get(average_of(rule, self.estimator.average), 2)
+        by_row = rows.matrix is not None if rows.dual else rule == Rule.SDCA or self.schedule.certified
+        scores = max(len(place.test) + len(place.train) * ("train" in self.board.sides) for place in places)
+        each = 2.0 * (states * rows.n_state + by_row * rows.n_rows + scores) * rows.dtype.itemsize
         room = self.estimator._cache_bytes() - self.data.matrices.bytes_taken()
-        return int(np.clip(room / each, 1, WIDEST * blas_threads()))
+        return int(np.clip(room / each, NARROWEST, WIDEST * blas_threads()))
 
     def _run(self, slab: list[Lane], max_time: float | None) -> None:
         if self.estimator.max_time is not None:  # of each fit
@@ -199,7 +212,7 @@ class _Run:
             self.deadline.cut()
         if solution.certificate is not None:  # made for tol only
             missed = self._lanes_of(solution.certificate.relative_gap > self.estimator.tol, slab)
-            self.board.miss_tol(sum(len(lane.stops) for lane in missed))
+            self.board.miss_tol(len(missed))
 
     def _lanes_of(self, columns: np.ndarray, slab: list[Lane]) -> list[Lane]:
         """Lanes with any of the columns of a mask."""
