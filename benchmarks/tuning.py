@@ -97,7 +97,7 @@ def compare(
 def usps_part(options, gammas=(1 / 8, 1 / 32, 1 / 128)) -> list[dict]:
     X, y = _digits() if options.quick else _data.usps_all()
     grid = {"C": np.logspace(-1, 2, 7), "gamma": list(gammas)}
-    ours = PegasosClassifier(kernel="rbf", max_passes=5, random_state=options.seed)
+    ours = PegasosClassifier(kernel="rbf", solver="sdca", max_passes=5, random_state=options.seed)
     rivals = {"SVC": (SVC(), X)}
     what = f"USPS, rbf, 7 C × gamma {', '.join(f'{gamma:.2g}' for gamma in gammas)} × 5 folds"
     return compare(what, X, y, grid, ours, rivals, {"SVC": 10}, options)

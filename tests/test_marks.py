@@ -223,7 +223,7 @@ def test_parts_of_a_wide_block_do_not_matter(monkeypatch, rule, k, average, part
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("orders", ["FFF", "CFF", "FCF", "FFC", "CCC"])
-@pytest.mark.parametrize("shape", [(7, 5, 3), (1, 1, 1), (1, 6, 4), (300, 70, 130)], ids=str)
+@pytest.mark.parametrize("shape", [(7, 65, 3), (1, 64, 1), (1, 1, 1), (300, 70, 130)], ids=str)
 def test_products_are_added_in_place(shape, orders, dtype):
     m, n, k = shape
     parts = [RNG.normal(size=size).astype(dtype) for size in ((m, n), (m, k), (k, n))]
@@ -242,13 +242,13 @@ def test_products_are_added_in_place(shape, orders, dtype):
     "dtypes", [(np.float64, np.float32, np.float32), (np.float64, np.float64, np.float32)], ids=str
 )
 def test_products_of_mixed_types_are_added_too(dtypes):
-    target, left, right = (np.asfortranarray(RNG.normal(size=(4, 4)).astype(dtype)) for dtype in dtypes)
+    target, left, right = (np.asfortranarray(RNG.normal(size=(70, 70)).astype(dtype)) for dtype in dtypes)
     expected = target + left @ right
     add_product(target, left, right)
-    np.testing.assert_allclose(target, expected)
+    np.testing.assert_allclose(target, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_products_are_added_to_a_part_of_an_array():
-    whole, left, right = np.zeros((6, 4)), np.ones((3, 2)), np.ones((2, 4))
+    whole, left, right = np.zeros((6, 70)), np.ones((3, 2)), np.ones((2, 70))
     add_product(whole[::2], left, right)
-    np.testing.assert_array_equal(whole, np.repeat([2.0, 0.0] * 3, 4).reshape(6, 4))
+    np.testing.assert_array_equal(whole, np.repeat([2.0, 0.0] * 3, 70).reshape(6, 70))

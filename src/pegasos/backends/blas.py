@@ -9,6 +9,7 @@ import numpy as np
 from numba.extending import get_cython_function_address
 from scipy.linalg import cython_blas
 
+WIDE = 64  # columns below which NumPy's own product wins: a second BLAS would wait for the first one's threads
 _KINDS = {np.dtype(np.float32): ("sgemm", ctypes.c_float), np.dtype(np.float64): ("dgemm", ctypes.c_double)}
 
 
@@ -26,9 +27,9 @@ def _takes_ints() -> bool:
 
 
 def add_product(target: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-    """target += left @ right, without a matrix in between where all three are of one type and in Fortran order."""
+    """target += left @ right; wide ones without a matrix in between, all three of one type and in Fortran order."""
     alike = all(array.dtype == target.dtype and array.flags.f_contiguous for array in (target, left, right))
-    if not alike or target.dtype not in _KINDS or not _takes_ints():
+    if target.shape[1] < WIDE or not alike or target.dtype not in _KINDS or not _takes_ints():
         target += left @ right
         return
     name, number = _KINDS[target.dtype]

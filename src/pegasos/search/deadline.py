@@ -33,7 +33,7 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether no time is left for the search as a whole; a part of it that is late still runs as little as it can."""
+        """Whether no time is left for the search as a whole; a part that is late still runs as little as it can."""
         return self.left == 0.0 if self._whole is None else self._whole.passed
 
     def at(self, part: float) -> float:

@@ -1,0 +1,33 @@
+"""Rows: how a block of rows meets the state.
+
+==============  =============================  =================  ==================================
+rows            scores at the block's start    Gram of the block  after the block
+==============  =============================  =================  ==================================
+`KernelRows`    K(X_b, X)·A                    K(X_b, X_b)        A[b] accumulates the pulls
+`DenseRows`     X_b·W                          X_b·X_bᵀ           W += X_bᵀ·pulls
+`SparseRows`    the same products by SciPy
+==============  =============================  =================  ==================================
+
+`way` says how single steps go: in look-ahead blocks of the products above; row by row over CSR; or directly, each step
+by itself, which wins for dense rows that belong to few columns each and, with the kernel matrix at hand, where few rows
+pull.
+
+Scores and pulls are (columns, rows of the block): a column's numbers lie side by side. The constant feature of an
+intercept is one extra row of the state, never a copied X; for kernels it stands for K + bias².
+"""
+
+from pegasos.rows.base import Block, Gram, Rows, Way
+from pegasos.rows.kernel import KernelRows, SupportRows, in_time_for
+from pegasos.rows.linear import DenseRows, SparseRows
+
+__all__ = [
+    "Block",
+    "DenseRows",
+    "Gram",
+    "KernelRows",
+    "Rows",
+    "SparseRows",
+    "SupportRows",
+    "Way",
+    "in_time_for",
+]

@@ -1,0 +1,155 @@
+"""What the solver asks of rows of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pegasos.kernels import STRIP
+from pegasos.state import State
+
+
+class Way(Enum):
+    """How single steps go over the rows."""
+
+    BLOCKS = "look-ahead blocks"
+    DIRECT = "each step by itself"
+    EITHER = "directly while few rows pull, else in blocks"
+    SPARSE = "row by row, CSR"
+
+
+class Block(NamedTuple):
+    """Some rows, by number, and what their kind keeps of them."""
+
+    rows: np.ndarray
+    values: Any
+
+
+class Gram(NamedTuple):
+    """Inner products of a block's rows (B, B), and where to read those that are not yet known."""
+
+    values: np.ndarray
+    known: np.ndarray
+    matrix: np.ndarray
+    bias: float
+
+
+class Rows:
+    """What the solver asks of rows.
+
+    Subclasses give `_values`, `_products`, `_gram`, `_add`: how the values of a block meet the first `n_state` rows of
+    the state. The constant feature is added here.
+    """
+
+    dual = False  # the state has one coefficient per training row
+    at_once = STRIP  # rows of one product
+
+    def __init__(self, X, n_state: int, bias: float):
+        self.X = X
+        self.n_rows = X.shape[0]
+        self.n_state = n_state
+        self.dtype = np.dtype(X.dtype)
+        self.bias = float(bias)
+
+    def abreast(self) -> Rows:
+        """The same rows for another solve at the same time."""
+        return self
+
+    def way(self, columns_per_row: float) -> Way:
+        """How single steps go when a row belongs to so many columns."""
+        return Way.BLOCKS
+
+    @property
+    def squares(self) -> np.ndarray:
+        """K(x, x) of the rows, the constant feature included, in float64."""
+        raise NotImplementedError
+
+    @property
+    def direct_values(self) -> np.ndarray:
+        """What a direct step reads a row of."""
+        raise NotImplementedError
+
+    @property
+    def width(self) -> float:
+        """Numbers that a row and a column exchange in one step, roughly."""
+        return float(self.X.shape[1])
+
+    def zeros(self, n_columns: int) -> np.ndarray:
+        """An empty state."""
+        return np.zeros((self.n_state + (self.bias > 0), n_columns), self.dtype)
+
+    def block(self, index, *, whole: bool = False) -> Block:
+        """The rows `index`, an array or a slice; `whole` if all of what is known of them will be needed."""
+        numbers = np.arange(self.n_rows)[index] if isinstance(index, slice) else index
+        return Block(numbers, self._values(index, whole))
+
+    def blocks(self, index: np.ndarray | None = None) -> Iterator[Block]:
+        """All rows, or those of `index`, in blocks of a size that products like."""
+        total = self.n_rows if index is None else len(index)
+        for first in range(0, total, self.at_once):
+            part = slice(first, min(first + self.at_once, total))
+            yield self.block(part if index is None else index[part])
+
+    def scores(self, block: Block, sums: np.ndarray) -> np.ndarray:
+        """<S, x> of each row of the block in each column, shape (P, B)."""
+        sums = sums.astype(self.dtype, copy=False)
+        scores = self._products(block, sums[: self.n_state])
+        if self.bias > 0:
+            scores += self.bias * sums[-1][:, None]
+        return scores
+
+    def gram(self, block: Block) -> Gram:
+        """Inner products of the block's rows."""
+        gram = self._gram(block)
+        if self.bias > 0:
+            gram = gram + self.dtype.type(self.bias**2)
+        known = np.ones(len(gram), bool)
+        return Gram(np.ascontiguousarray(gram, self.dtype), known, np.empty((0, 0), self.dtype), self.bias)
+
+    def products(self, n_columns: int) -> np.ndarray:
+        """Room for <S, x> of all rows where keeping it up to date is cheaper than computing it; else (0, 0)."""
+        return np.zeros((0, 0), self.dtype)
+
+    def scores_now(self, block: Block, state: State) -> np.ndarray:
+        """The scores of the state itself; read off where they are kept."""
+        return self.scores(block, state.sums)
+
+    def model_scores(self, index: np.ndarray, state: State) -> np.ndarray:
+        """Scores of the rows `index` by the model that `state` reports, shape (P, rows)."""
+        model = state.model().astype(self.dtype, copy=False)
+        scores = np.empty((model.shape[1], len(index)), self.dtype)
+        for first in range(0, len(index), self.at_once):
+            part = slice(first, first + self.at_once)
+            scores[:, part] = self.scores(self.block(index[part]), model)
+        return scores
+
+    def follow(self, block: Block, pulls: np.ndarray, state: State) -> None:
+        """Bring kept scores up to date with the pulls of a block."""
+
+    def refresh(self, state: State) -> None:
+        """Compute kept scores anew, now and then, so that rounding does not pile up."""
+
+    def add(self, block: Block, pulls: np.ndarray, sums: np.ndarray) -> None:
+        """S += Σ pull·x over the block; `pulls` is (P, B)."""
+        self._add(block, pulls, sums)
+        if self.bias > 0:
+            sums[-1] += self.bias * pulls.sum(axis=1)
+
+    def square_norms(self, coefficients: np.ndarray) -> np.ndarray:
+        """||w||² of each column, in float64."""
+        return np.einsum("ij,ij->j", coefficients, coefficients, dtype=np.float64)
+
+    def _values(self, index, whole):
+        return self.X[index]
+
+    def _products(self, block: Block, sums: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _gram(self, block: Block) -> np.ndarray:
+        raise NotImplementedError
+
+    def _add(self, block: Block, pulls: np.ndarray, sums: np.ndarray) -> None:
+        sums[: self.n_state] += block.values.T @ pulls.T

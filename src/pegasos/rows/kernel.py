@@ -1,0 +1,207 @@
+"""Rows seen through a kernel: the state is a coefficient for each row."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pegasos.backends import cpu
+from pegasos.backends.blas import add_product
+from pegasos.backends.threads import in_parallel
+from pegasos.kernels import STRIP, Kernel, squared_norms
+from pegasos.rows.base import Gram, Rows, Way
+from pegasos.step import Average
+
+
+class Strip(NamedTuple):
+    """Rows of the kernel matrix, side by side."""
+
+    values: np.ndarray
+
+
+class KernelRows(Rows):
+    """Rows seen through a kernel; the state is A, training rows × columns.
+
+    The kernel matrix is kept when it fits into `cache_bytes` and the planned `draws` are worth it; otherwise each
+    block's rows are computed against the support rows only, those that some column has a coefficient for. So they are
+    if the matrix would not be complete by `until`, as ``time.perf_counter()`` counts. A `matrix` that is known is
+    taken as it is; without `keep` no other is made.
+    """
+
+    dual = True
+
+    def __init__(
+        self, X, kernel: Kernel, bias: float = 0.0, cache_bytes: float = 2e9, draws: float = np.inf, squares=None,
+        until: float = np.inf, matrix: np.ndarray | None = None, keep: bool = True,
+    ):  # fmt: skip
+        super().__init__(X, X.shape[0], bias)
+        self.kernel = kernel
+        self.matrix: Any = matrix
+        if kernel.name == "precomputed":
+            self.matrix = X.T if X.flags.f_contiguous else X  # symmetric, and rows are read
+            return
+        self.norms = None
+        if kernel.name == "rbf":
+            self.norms = (squared_norms(X) if squares is None else squares).astype(self.dtype)
+        self._support = SupportRows(X, self.norms)
+        fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
+        if matrix is None and keep and fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
+            self.matrix = kernel.matrix(X, self.norms, in_parallel, in_time_for(until))
+        if self.matrix is None:
+            self.at_once = int(np.clip(cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, STRIP))
+
+    def abreast(self):
+        """The same rows for another solve at the same time, which gathers its own support rows."""
+        if self.matrix is not None:
+            return self
+        other = copy.copy(self)
+        other._support = SupportRows(self.X, self.norms)
+        return other
+
+    def way(self, columns_per_row):
+        """With the matrix at hand, all scores are kept up to date, and only rows that pull cost anything."""
+        return Way.EITHER if self.matrix is not None else Way.BLOCKS
+
+    @property
+    def width(self):
+        """A tenth of the rows: about as many numbers change per step where few rows pull."""
+        return 1.0 + self.n_rows / 10
+
+    @property
+    def direct_values(self) -> np.ndarray:
+        """What a direct step reads a row of."""
+        return self.matrix
+
+    @property
+    def squares(self) -> np.ndarray:
+        """K(x, x) of the rows, the constant feature included."""
+        if self.matrix is None:
+            return self.kernel.diagonal(self.X, self.norms) + self.bias**2
+        return self.matrix.diagonal().astype(np.float64) + self.bias**2
+
+    def products(self, n_columns):
+        """Room for <S, x> of all rows; a column's numbers lie side by side."""
+        return np.zeros((self.n_rows, n_columns) if self.matrix is not None else (0, 0), self.dtype, order="F")
+
+    def scores_now(self, block, state):
+        """The scores of the state itself; read off where they are kept."""
+        if not state.products.size:
+            return self.scores(block, state.sums)
+        scores = np.take(state.products.T, block.rows, axis=1)
+        if self.bias > 0:
+            scores += self.bias * state.sums[-1][:, None]
+        return scores.astype(self.dtype, copy=False)
+
+    def model_scores(self, index, state):
+        """Scores of the rows `index` by the model that `state` reports; the last iterate's may be read off."""
+        if not state.products.size or state.average != Average.LAST:
+            return super().model_scores(index, state)
+        scores = state.products[index].T
+        if self.bias > 0:
+            scores = scores + self.bias * state.sums[-1][:, None]
+        return (scores * state.scales[:, None]).astype(self.dtype)
+
+    def follow(self, block, pulls, state) -> None:
+        """Bring the kept scores up to date with the pulls of a block."""
+        moved = np.flatnonzero(pulls.any(axis=0))
+        if state.products.size and moved.size:
+            few = moved.size < 0.9 * pulls.shape[1]
+            pulls = np.ascontiguousarray(pulls[:, moved]) if few else pulls
+            strip = self.matrix[block.rows[moved]] if few else self._strip(block)
+            add_product(state.products, strip.T, pulls.T)
+
+    def refresh(self, state) -> None:
+        """Compute the kept scores anew, now and then, so that rounding does not pile up."""
+        if state.products.size:
+            for block in self.blocks():
+                state.products[block.rows] = self._products(block, state.sums[: self.n_state].astype(self.dtype)).T
+
+    def _values(self, index, whole):
+        if self.matrix is None:
+            return self.X[index]
+        return Strip(self.matrix[index]) if whole else index
+
+    def _strip(self, block) -> np.ndarray:
+        """The block's rows of the matrix."""
+        return block.values.values if isinstance(block.values, Strip) else self.matrix[block.values]
+
+    def _products(self, block, sums):
+        if self.matrix is not None:
+            return sums.T @ self._strip(block).T
+        support = np.flatnonzero(sums.any(axis=1))
+        if not support.size:
+            return np.zeros((sums.shape[1], len(block.rows)), self.dtype)
+        order, rows, squares = self._support.of(support)
+        return sums[order].T @ self.kernel(block.values, rows, self._own_squares(block), squares).T
+
+    def gram(self, block):
+        """Inner products of the block's rows; with the matrix at hand the diagonal will do to begin with."""
+        if self.matrix is None or isinstance(block.values, Strip):
+            return super().gram(block)
+        size = len(block.rows)
+        values = np.empty((size, size), self.dtype)
+        values.flat[:: size + 1] = self.matrix[block.rows, block.rows] + self.bias**2
+        return Gram(values, np.zeros(size, bool), self.matrix, self.bias)
+
+    def _gram(self, block):
+        if self.matrix is not None:
+            return np.take(self._strip(block), block.rows, axis=1)
+        own = self._own_squares(block)
+        return self.kernel(block.values, block.values, own, own)
+
+    def _own_squares(self, block):
+        return None if self.norms is None else self.norms[block.rows]
+
+    def _add(self, block, pulls, sums):
+        cpu.scatter_rows(sums, block.rows, pulls)
+
+    def square_norms(self, coefficients):
+        """||w||² of each column: one scoring pass."""
+        norms = np.zeros(coefficients.shape[1])
+        for block in self.blocks():
+            own = coefficients[block.rows]
+            norms += np.einsum("ip,pi->p", own, self.scores(block, coefficients), dtype=np.float64)
+        return norms
+
+
+def in_time_for(until: float) -> Callable[[float], bool]:
+    """A judge of whether work ends by ``until``, given the part of it that is done; the first fifth is for granted."""
+    began = time.perf_counter()
+
+    def in_time(part: float) -> bool:
+        spent = time.perf_counter() - began
+        return spent < 0.2 * (until - began) or began + spent / part < until
+
+    return in_time
+
+
+class SupportRows:
+    """The support rows side by side, gathered once as they appear; beyond half of all rows X itself serves."""
+
+    def __init__(self, X, squares):
+        self.X, self.squares = X, squares
+        self.sparse = hasattr(X, "indptr")
+        self.known = np.zeros(X.shape[0], bool)
+        self.order = np.empty(0, np.intp)
+        self.buffer = np.empty((0, X.shape[1]), X.dtype)
+
+    def of(self, support: np.ndarray):
+        """Indices, rows and squared norms that cover `support`; rows without a coefficient may be among them."""
+        fresh = support[~self.known[support]]
+        self.known[fresh] = True
+        count = self.order.size
+        self.order = np.concatenate([self.order, fresh])
+        if self.sparse or self.order.size > len(self.known) / 2:
+            self.buffer = self.buffer[:0]
+            return slice(None), self.X, self.squares
+        if self.order.size > len(self.buffer):
+            room = np.empty((2 * self.order.size, self.X.shape[1]), self.X.dtype)
+            room[:count] = self.buffer[:count]
+            self.buffer = room
+        self.buffer[count : self.order.size] = self.X[fresh]
+        rows = self.buffer[: self.order.size]
+        return self.order, rows, None if self.squares is None else self.squares[self.order]
