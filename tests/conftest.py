@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,10 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.preprocessing import StandardScaler
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell lets its background jobs ignore Ctrl-C; tests that send it to themselves would wait for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

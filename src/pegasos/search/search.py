@@ -24,6 +24,8 @@ from pegasos.search.board import Board, Fold
 from pegasos.search.deadline import Deadline
 from pegasos.search.progress import SearchTasks, cells_shown
 
+REFIT_SHARE = 0.2  # of max_time: one fit, but with a kernel matrix of its own
+
 
 class PegasosSearchCV(BaseSearchCV):
     """Exhaustive search over a grid of parameters, every lam, fold and class trained in one pass over the data.
@@ -157,8 +159,8 @@ class PegasosSearchCV(BaseSearchCV):
                     scorers, folds, len(candidates), error_score=self.error_score,
                     return_train_score=self.return_train_score, watch=watch, metric=metric,
                 )  # fmt: skip
-                refit_share = 1 / (1 + len(folds)) / len(candidates) if self.refit else 0.0
-                evaluate(estimators, X, y, routed.estimator.fit, board, deadline.within(1 - refit_share))
+                share = 1 - REFIT_SHARE if self.refit else 1.0
+                evaluate(estimators, X, y, routed.estimator.fit, board, deadline.within(share))
             self._conclude(candidates, board, scorers, metric)
             if self.refit:
                 self._refit(base, X, y, routed.estimator.fit, deadline, tasks)
