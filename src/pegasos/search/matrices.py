@@ -38,7 +38,7 @@ class Matrices:
     def of(self, kernel: Kernel, cache_bytes: float, *, more: bool, until: float = np.inf) -> np.ndarray | None:
         """The matrix of a kernel, valid until the next call; None if it has no room or is not complete `until` then.
 
-        `more` kernels will follow, so that keeping the product is worth its room, at most half of what there is.
+        `more` kernels will follow, so that the product is worth keeping where it, a matrix and half as much again fit.
         """
         if same(kernel, self._kernel):
             return self._matrix
