@@ -3,12 +3,17 @@
 from importlib import import_module
 from importlib.metadata import version
 
-__all__ = ["PegasosClassifier", "PegasosRegressor", "PegasosSearchCV", "__version__"]
+__all__ = [
+    "ModelFormatError", "PegasosClassifier", "PegasosRegressor", "PegasosSearchCV", "__version__", "load", "save",
+]  # fmt: skip
 
 _HOMES = {
     "PegasosClassifier": "pegasos.estimators",
     "PegasosRegressor": "pegasos.estimators",
     "PegasosSearchCV": "pegasos.search",
+    "ModelFormatError": "pegasos.storage",
+    "load": "pegasos.storage",
+    "save": "pegasos.storage",
 }
 
 

@@ -1,4 +1,4 @@
-"""What the estimators share: parameters → kernel, rows and schedule; kernel scores; what a later version brings."""
+"""What the estimators share: parameters → kernel, rows and schedule; kernel scores."""
 
 from __future__ import annotations
 
@@ -32,10 +32,6 @@ FITTED_BY_SOME = (
     "coef_", "support_", "support_vectors_", "dual_coef_", "violations_", "n_support_", "objective_", "dual_gap_",
     "history_",
 )  # fmt: skip
-
-
-class NotYet(NotImplementedError, AttributeError):
-    """A method that a later version brings: absent for `hasattr`, clear for whoever calls it."""
 
 
 class Task(NamedTuple):
@@ -313,10 +309,11 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
             scores[rows] = self._kernel(X[rows], self.support_vectors_) @ self.dual_coef_.T
         return scores
 
-    @property
-    def save(self):
-        """Model files; come in a later version."""
-        raise NotYet("save is not implemented yet; it comes in a later version. Use joblib.dump meanwhile.")
+    def save(self, path) -> None:
+        """Write the fitted model to a file that `pegasos.load` reads; see `pegasos.save`."""
+        from pegasos.storage import save
+
+        save(self, path)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,0 +1,204 @@
+"""Model files: fitted models in one safetensors file, without pickle. The layout is in docs/model-format.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pegasos.storage.strict import ModelFormatError, Record
+
+__all__ = ["ModelFormatError", "describe", "load", "save"]
+
+MOST_CLASSES_SHOWN = 2**20  # bytes
+
+
+def save(model, path: str | os.PathLike, about: dict[str, Any] | None = None) -> None:
+    """Write a fitted model to a file that `load` reads.
+
+    The file holds numbers and text, no code: it can be loaded without trusting whoever made it. It is written whole or
+    not at all; a file that is there already is replaced.
+
+    Parameters
+    ----------
+    model : PegasosClassifier, PegasosRegressor, Pipeline or PegasosSearchCV
+        A pipeline must be a StandardScaler, MaxAbsScaler or MinMaxScaler followed by a Pegasos estimator. Of a search,
+        its `best_estimator_` is stored.
+    path : str or path-like
+        Usually with the ending ``.safetensors``.
+    about : dict, default=None
+        Anything that JSON can hold, kept beside the model; ``describe(path)["about"]`` gives it back.
+    """
+    from pegasos.storage import container
+
+    packed = container.pack(*_packed(_stored_part(model), about))
+    try:  # whatever is written can be read: better to fail now than when the model is needed
+        _unpacked(packed.opened().document, packed.arrays)
+    except ModelFormatError as error:
+        raise ValueError(f"This model cannot be stored: {error}.") from error
+    packed.write(path)
+
+
+def load(path: str | os.PathLike):
+    """Read a model that `save` wrote.
+
+    Every byte is covered by a checksum, and everything is checked before it is used, so that a file of unknown origin
+    does no harm. Predictions are bit for bit those of the model that was saved.
+
+    Returns
+    -------
+    PegasosClassifier, PegasosRegressor or Pipeline
+
+    Raises
+    ------
+    ModelFormatError
+        The file is no model file, is damaged, or was written by a later version.
+    """
+    return _guarded(path, _loaded)
+
+
+def describe(path: str | os.PathLike) -> dict[str, Any]:
+    """What a model file says of itself, without reading its tensors (only the classes) or verifying the checksum.
+
+    Returns
+    -------
+    dict
+        "format", "versions", "class", "parameters", "n_features_in", "feature_names_in", "classes" (None for regression
+        or very many), "kernel", "n_iter", "scaler" (its class, or None), "tensors" (shape and dtype by name), "size" of
+        the file in bytes, and "about".
+    """
+    return _guarded(path, _described)
+
+
+def _stored_part(model):
+    """What of a model is stored."""
+    from sklearn.utils.validation import check_is_fitted
+
+    from pegasos.search import PegasosSearchCV
+    from pegasos.storage import models, pipelines
+
+    if isinstance(model, PegasosSearchCV):
+        check_is_fitted(model)
+        if not hasattr(model, "best_estimator_"):
+            raise ValueError("This search has no best_estimator_ to store; set refit=True and fit it again.")
+        model = model.best_estimator_
+    if type(model) in models.CLASSES.values() or pipelines.is_storable(model):
+        return model
+    raise TypeError(
+        f"A model file holds a PegasosClassifier, a PegasosRegressor, a PegasosSearchCV, or a Pipeline of one "
+        f"StandardScaler, MaxAbsScaler or MinMaxScaler and one of these; got {type(model).__name__}."
+    )
+
+
+def _packed(model, about) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    from pegasos.storage import container, models, pipelines
+
+    in_pipeline = type(model) not in models.CLASSES.values()
+    own, tensors = models.pack(model[-1] if in_pipeline else model)
+    document = {"format": container.FORMAT, "versions": _versions(), **own, "about": about, "pipeline": None}
+    if in_pipeline:
+        document["pipeline"], more = pipelines.pack(model)
+        tensors |= more
+    _check_about(about)
+    return document, tensors
+
+
+def _check_about(about) -> None:
+    if about is not None and not isinstance(about, dict):
+        raise TypeError(f"about must be a dict or None, got {type(about).__name__}.")
+    try:
+        same = json.loads(json.dumps(about, allow_nan=False)) == about
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"about must hold only what JSON can hold: {error}.") from error
+    if not same:  # tuples would come back as lists, numbers as keys as strings
+        raise ValueError("about must hold only what JSON gives back: lists, no tuples, and strings as keys.")
+
+
+def _versions() -> dict[str, str]:
+    found = {name: version(name) for name in ("pegasos", "numpy", "scikit-learn")}
+    return found | {"python": platform.python_version()}
+
+
+def _guarded(path, work):
+    """Do the work on a file; whatever is wrong with the file ends in one sentence that names it."""
+    place = Path(os.fsdecode(path))
+    try:
+        return work(place)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"There is no model file {place}.") from error
+    except ModelFormatError as error:
+        raise ModelFormatError(f"{place} is no model file that can be loaded: {error}.") from error
+    except OSError:
+        raise
+    except Exception as error:  # a check that is missing: whoever loads a file still gets the one error to expect
+        raise ModelFormatError(f"{place} is no model file that can be loaded: {type(error).__name__}.") from error
+
+
+def _loaded(place: Path):
+    from pegasos.storage import container
+
+    header, arrays = container.read(place)
+    return _unpacked(header.document, arrays)
+
+
+def _head(document) -> tuple[Record, dict[str, Any]]:
+    """The fields of a document, and what stands at its head."""
+    fields = Record(document, "the description")
+    found = {"format": fields.take("format", int), "versions": fields.take("versions", dict)}
+    if not all(type(value) is str for value in found["versions"].values()):
+        raise ModelFormatError("the versions are no strings")
+    return fields, found | {"about": fields.take("about", dict, type(None))}
+
+
+def _unpacked(document, arrays: dict[str, np.ndarray]):
+    from pegasos.storage import models, pipelines
+    from pegasos.storage.tensors import Tensors
+
+    fields, _ = _head(document)
+    tensors = Tensors(arrays)
+    scaled = fields.take("pipeline", dict, type(None))
+    model = models.unpack(fields, tensors)
+    fields.done()
+    found = model if scaled is None else pipelines.unpack(Record(scaled, "the pipeline"), tensors, model)
+    tensors.done()
+    return found
+
+
+def _described(place: Path) -> dict[str, Any]:
+    from pegasos.storage import container, models, pipelines
+    from pegasos.storage.values import decode
+
+    header = container.read_header(place)
+    fields, found = _head(header.document)
+    found["class"] = fields.take_one_of("class", models.CLASSES)
+    found["parameters"] = {name: decode(value) for name, value in fields.take("parameters", dict).items()}
+    found["n_features_in"] = fields.take_integer("n_features_in", 1)
+    found["feature_names_in"] = fields.take("feature_names_in", list, type(None))
+    found["kernel"] = models.unpack_kernel(fields).name
+    found["n_iter"] = fields.take_integer("n_iter", 0, 2**63)
+    scaled = fields.take("pipeline", dict, type(None))
+    found["scaler"] = None if scaled is None else Record(scaled, "the pipeline").take_one_of("class", pipelines.SCALERS)
+    found["classes"] = _classes(place, header, fields)
+    found["tensors"] = {name: (one.shape, str(one.dtype)) for name, one in header.tensors.items()}
+    found["size"] = header.size
+    return found
+
+
+def _classes(place: Path, header, fields: Record) -> np.ndarray | None:
+    """The classes of a classifier, if they are not very many."""
+    from pegasos.storage import container, labels
+    from pegasos.storage.tensors import Tensors
+
+    if "classes" not in fields:
+        return None
+    arrays = {}
+    if held := header.tensors.get(labels.TENSOR):
+        if held.end - held.begin > MOST_CLASSES_SHOWN:
+            return None
+        arrays[labels.TENSOR] = container.read_one(place, header, labels.TENSOR)
+    return labels.unpack(Record(fields.take("classes", dict), "the classes"), Tensors(arrays))
