@@ -1,0 +1,178 @@
+"""Data sets by name: embedded ones, and larger ones from the folder PEGASOS_DATA or from OpenML."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pegasos.io import DataError, Dataset, read
+from pegasos.io.base import Wish, check_no_label_choice, check_width, reason
+from pegasos.io.labels import labels_from_array
+
+FOLDER = "PEGASOS_DATA"
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A larger data set: its files in the folder (each group whole), its number at OpenML, and what is done to it."""
+
+    files: tuple[tuple[str, ...], ...]
+    data_id: int | None = None
+    n_train: int | None = None  # rows of the training part, which OpenML has first
+    finish: Callable[[Dataset], None] = lambda dataset: None
+    image_shape: tuple[int, int] | None = None
+
+
+def _pixels(dataset: Dataset) -> None:
+    """Pixels from 0 to 255 to [0, 1]."""
+    for part in (dataset.X, dataset.X_test):
+        if part is not None:
+            part /= np.float32(255)
+
+
+def _usps(dataset: Dataset) -> None:
+    """OpenML has pixels from -1 to 1 and the digits as 1 to 10; the file has them from 0 to 1 and as 0 to 9."""
+    if dataset.format != "openml" or dataset.y is None or dataset.y_test is None or dataset.X_test is None:
+        return
+    for part in (dataset.X, dataset.X_test):
+        part += np.float32(1)
+        part /= np.float32(2)
+    dataset.y, dataset.y_test = dataset.y - 1, dataset.y_test - 1
+
+
+def _unit_rows(dataset: Dataset) -> None:
+    """Rows of length 1."""
+    from sklearn.preprocessing import normalize
+
+    dataset.X = normalize(dataset.X, copy=False)
+    dataset.source += ", rows scaled to length 1"
+
+
+_KNOWN = {
+    "usps": _Known((("usps.h5",),), 41082, 7291, _usps, (16, 16)),
+    "mnist": _Known((("mnist.npz",),), 554, 60000, _pixels, (28, 28)),
+    "fashion-mnist": _Known((("fashion_mnist.npz",),), 40996, 60000, _pixels, (28, 28)),
+    "covtype": _Known((("covtype.npz",),), 1596),
+    "adult": _Known((("a9a_train.npz", "a9a_test.npz"), ("a9a.bz2", "a9a.t.bz2"), ("a9a", "a9a.t")), 1430, 32561),
+    "news20": _Known((("news20_multiclass_train.npz",),), 1594, finish=_unit_rows),
+    "rcv1": _Known((("rcv1_ccat_subset.npz",),), 1577),
+    "cs303": _Known((("cs303_train_data.txt",),)),
+}
+_EMBEDDED = ("digits", "breast-cancer", "iris", "wine")
+NAMES: tuple[str, ...] = (*_EMBEDDED, *_KNOWN)
+
+
+def load(
+    name_or_path: str | os.PathLike,
+    *,
+    label: str | int | None = None,
+    n_features: int | None = None,
+    feature_names: list[str] | None = None,
+) -> Dataset:
+    """Load a data set by its name (`NAMES`), or read a file as `pegasos.io.read` does.
+
+    A name is a data set even if a file is called the same; ./name is the file.
+    """
+    name = os.fspath(name_or_path)
+    if name not in NAMES:
+        if not os.path.exists(name) and os.path.basename(name) == name:
+            raise DataError(_unknown(name))
+        return read(name, label=label, n_features=n_features, feature_names=feature_names)
+    wish = Wish(label, n_features, feature_names)
+    check_no_label_choice(name, wish, "the labels of a known data set are its own")
+    dataset = _embedded(name) if name in _EMBEDDED else _larger(name, _KNOWN[name])
+    check_width(name, dataset.n_features, wish)
+    return dataset
+
+
+def _unknown(name: str) -> str:
+    close = difflib.get_close_matches(name.lower().replace("_", "-"), NAMES, 1)
+    hint = f"did you mean {close[0]!r}? Known" if close else "known"
+    return f"{name!r} is neither a file nor a known data set; {hint}: {', '.join(NAMES)}."
+
+
+def _embedded(name: str) -> Dataset:
+    """A data set that scikit-learn brings along."""
+    import sklearn.datasets
+
+    bunch = getattr(sklearn.datasets, f"load_{name.replace('-', '_')}")()
+    dataset = Dataset(
+        name,
+        np.ascontiguousarray(bunch.data, np.float64),
+        bunch.target.astype(np.int64),
+        source="embedded in scikit-learn",
+        format="embedded",
+        feature_names=[str(feature) for feature in bunch.feature_names],
+    )
+    if name == "digits":
+        dataset.X /= 16.0
+        dataset.image_shape = (8, 8)
+    return dataset
+
+
+def _larger(name: str, known: _Known) -> Dataset:
+    folder = os.environ.get(FOLDER)
+    for files in known.files if folder else ():
+        paths = [Path(folder or "", file) for file in files]
+        if all(path.is_file() for path in paths):
+            dataset = _from_files(paths)
+            break
+    else:
+        dataset = _downloaded(name, known)
+    dataset.name = name
+    if dataset.format != "text":  # float32 holds all digits of the larger sets
+        dataset.X, dataset.X_test = _single(dataset.X), _single(dataset.X_test)
+    dataset.image_shape = known.image_shape
+    known.finish(dataset)
+    return dataset
+
+
+def _from_files(paths: list[Path]) -> Dataset:
+    """One file, or a training and a test file with as many features."""
+    dataset = read(paths[0])
+    for path in paths[1:]:
+        test = read(path, n_features=dataset.n_features)
+        dataset.X_test, dataset.y_test = test.X, test.y
+    return dataset
+
+
+def _single(X):
+    """Features in float32."""
+    return None if X is None else X.astype(np.float32, copy=False)
+
+
+def _downloaded(name: str, known: _Known) -> Dataset:
+    """A data set from OpenML, kept in scikit-learn's data folder."""
+    if known.data_id is None:
+        raise DataError(_absent(name, known, "has no download"))
+    from sklearn.datasets import fetch_openml
+
+    parser = "auto" if importlib.util.find_spec("pandas") else "liac-arff"
+    try:
+        bunch = fetch_openml(data_id=known.data_id, as_frame=False, parser=parser, n_retries=1)
+    except (OSError, ValueError, ImportError, MemoryError) as error:
+        raise DataError(_absent(name, known, f"could not be downloaded ({reason(error)})")) from None
+    source = f"OpenML (data id {known.data_id})"
+    X, y = bunch.data, labels_from_array(bunch.target, name, "y")
+    if hasattr(X, "tocsr"):
+        X = X.tocsr()
+    else:
+        X = np.ascontiguousarray(X, np.float32)
+    cut = known.n_train
+    if cut is None:
+        return Dataset(name, X, y, source=source, format="openml")
+    return Dataset(name, X[:cut], y[:cut], X[cut:], y[cut:], source=source, format="openml")
+
+
+def _absent(name: str, known: _Known, download: str) -> str:
+    files = " and ".join(known.files[0])
+    where = f"is not in the folder that {FOLDER} names ({files})"
+    if not os.environ.get(FOLDER):
+        where = f"is in no folder ({FOLDER} is not set)"
+    return f"The data set {name!r} {where} and {download}; put {files} into a folder and set {FOLDER} to it."

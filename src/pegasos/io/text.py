@@ -1,0 +1,118 @@
+"""The lines of a text file: where they are, how they split into fields, and what to say of one that is no number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pegasos.io.base import DataError
+from pegasos.io.labels import MISSING, NUMBER
+
+BLANK = " "  # the delimiter of text whose fields are separated by any run of spaces and tabs
+SMALL = 1 << 18  # bytes that plain Python reads in less time than Numba takes to load
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"[ \t\r]*')
+_QUOTED_BLANK = re.compile(r'"((?:[^"]|"")*)"(?=[ \t]|$)|([^ \t]+)')
+
+
+@dataclass(frozen=True)
+class Text:
+    """The bytes of a text file without what marks its encoding: they begin at `begin`."""
+
+    name: str
+    data: bytes
+    begin: int = 0
+
+    def rows(self, begin: int | None = None) -> Iterator[tuple[int, str]]:
+        """(position, line) of all lines that are neither blank nor a comment."""
+        at = self.begin if begin is None else begin
+        data, size = self.data, len(self.data)
+        while at < size:
+            end = data.find(b"\n", at)
+            end = size if end < 0 else end
+            line = decoded(data[at:end]).strip("\r")
+            stripped = line.strip()
+            if stripped and stripped[0] != "#":
+                yield at, line
+            at = end + 1
+
+    def row_position(self, row: int, begin: int | None = None) -> int:
+        """Where a row begins, rows counted from `begin`."""
+        return next(position for number, (position, _) in enumerate(self.rows(begin)) if number == row)
+
+    def line_number(self, position: int) -> int:
+        """The number of the line at a position, the first being 1."""
+        return self.data.count(b"\n", 0, position) + 1
+
+    def in_line(self, position: int) -> str:
+        """The beginning of a sentence about the line at a position."""
+        return f"{self.name}: in line {self.line_number(position)}"
+
+
+def decoded(data: bytes) -> str:
+    """Text in UTF-8, or in Latin-1 where it is not: the numbers are the same in both."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def split(line: str, delimiter: str) -> list[str]:
+    """The fields of a line without the blanks and quotes around them."""
+    if '"' in line:
+        return _split_quoted(line.rstrip("\r"), delimiter)
+    if delimiter == BLANK:
+        return line.replace("\r", " ").split()
+    return [field.strip(" \t\r") for field in line.split(delimiter)]
+
+
+def _split_quoted(line: str, delimiter: str) -> list[str]:
+    """The same where fields may be quoted: `"a, b", 1`. A quote within a field, or one that is left open, is text."""
+    if delimiter == BLANK:
+        matches = _QUOTED_BLANK.finditer(line.strip(" \t"))
+        return [match[2] if match[1] is None else _unquoted(match[1]) for match in matches]
+    blanks = " \r" if delimiter == "\t" else " \t\r"
+    fields, at = [], 0
+    while True:
+        while at < len(line) and line[at] in blanks:
+            at += 1
+        end = line.find(delimiter, at)
+        end = len(line) if end < 0 else end
+        field = line[at:end].strip(" \t\r")
+        match = _QUOTED.match(line, at)
+        if match and line[match.end() : match.end() + 1] in ("", delimiter):
+            field, end = _unquoted(match[1]), match.end()
+        fields.append(field)
+        if end >= len(line):
+            return fields
+        at = end + 1
+
+
+def _unquoted(field: str) -> str:
+    return field.replace('""', '"').strip(" \t\r")
+
+
+def is_number(field: str) -> bool:
+    """Whether a field is a number, nan and inf included."""
+    return NUMBER.fullmatch(field) is not None
+
+
+def number(field: str) -> float | None:
+    """The finite number in a field, or None."""
+    if NUMBER.fullmatch(field) is None:
+        return None
+    value = float(field)
+    return value if abs(value) < float("inf") else None
+
+
+def no_number(name: str, column: str, field: str, place: str) -> DataError:
+    """The error for a field that should hold a finite number; `column` and `place` say where it is."""
+    if field in MISSING:
+        return DataError(f"{name}: {column} has a missing value ({place}); fill it in or drop the row.")
+    shown = field if len(field) <= 40 else field[:39] + "…"
+    if NUMBER.fullmatch(field) is not None:
+        return DataError(f"{name}: {column} holds {shown} ({place}); every value must be finite.")
+    remedy = "encode categories as numbers first"
+    if NUMBER.fullmatch(field.replace(",", ".")) is not None:
+        remedy = "write decimals with a point"
+    return DataError(f"{name}: {column} holds {shown!r} ({place}), which is no number; {remedy}.")
