@@ -1,0 +1,60 @@
+"""Figures of fits, searches and data, in the manner of scikit-learn's displays; matplotlib is imported when drawing."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pegasos.plotting.bars import BarsDisplay, ClassCountsDisplay
+    from pegasos.plotting.confusion import ConfusionDisplay
+    from pegasos.plotting.curves import ConvergenceDisplay, Curve, RuntimesDisplay
+    from pegasos.plotting.data import EmbeddingDisplay, SampleImagesDisplay
+    from pegasos.plotting.heatmap import HeatmapDisplay
+    from pegasos.plotting.margins import MarginsDisplay
+    from pegasos.plotting.needed import MissingExtra
+    from pegasos.plotting.paths import Panel, PathsDisplay
+    from pegasos.plotting.searched import SearchHeatmapDisplay
+
+__all__ = [
+    "BarsDisplay",
+    "ClassCountsDisplay",
+    "ConfusionDisplay",
+    "ConvergenceDisplay",
+    "Curve",
+    "EmbeddingDisplay",
+    "HeatmapDisplay",
+    "MarginsDisplay",
+    "MissingExtra",
+    "Panel",
+    "PathsDisplay",
+    "RuntimesDisplay",
+    "SampleImagesDisplay",
+    "SearchHeatmapDisplay",
+]
+
+_HOMES = {
+    "BarsDisplay": "bars",
+    "ClassCountsDisplay": "bars",
+    "ConfusionDisplay": "confusion",
+    "ConvergenceDisplay": "curves",
+    "Curve": "curves",
+    "EmbeddingDisplay": "data",
+    "HeatmapDisplay": "heatmap",
+    "MarginsDisplay": "margins",
+    "MissingExtra": "needed",
+    "Panel": "paths",
+    "PathsDisplay": "paths",
+    "RuntimesDisplay": "curves",
+    "SampleImagesDisplay": "data",
+    "SearchHeatmapDisplay": "searched",
+}
+
+
+def __getattr__(name):
+    # Lazily: whoever only wants to know whether figures can be drawn does not wait for scikit-learn.
+    if name in _HOMES:
+        return getattr(import_module(f"pegasos.plotting.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'pegasos.plotting' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,125 @@
+"""Bars for a few named values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pegasos.plotting import checks
+from pegasos.plotting.heatmap import label_text
+from pegasos.plotting.hover import hint
+from pegasos.plotting.style import SIZE, Display, grid, log_axis, number_text, series, ticks
+
+
+class BarsDisplay(Display):
+    """Bars with their values beside them.
+
+    Parameters
+    ----------
+    labels : list
+    values : array-like of shape (n_labels,)
+    value_name : str
+        The name of the axis.
+    fmt : str, default=".4g"
+        Format of the values.
+    errors : array-like of shape (n_labels,), default=None
+        Half the length of a line through the end of each bar, such as a standard deviation.
+    horizontal : bool, default=None
+        None: where labels are long.
+    log : bool, default=False
+        A logarithmic axis.
+    highlight : int or list of int, default=None
+        Places of bars in another colour.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    bars_ : BarContainer
+    """
+
+    def __init__(
+        self, labels, values, *, value_name="", fmt=".4g", errors=None, horizontal=None, log=False, highlight=None
+    ):
+        self.labels = [label_text(label) for label in labels]
+        checks.same_length("values", values, "labels", self.labels)
+        self.values = np.array(values, float)
+        if errors is not None:
+            checks.same_length("errors", errors, "labels", self.labels)
+        self.errors = None if errors is None else np.asarray(errors, float)
+        self.value_name = value_name
+        self.fmt = fmt
+        self.horizontal = horizontal
+        self.log = log
+        self.highlight = [] if highlight is None else np.atleast_1d(highlight).tolist()
+
+    def plot(self, ax=None, **kwargs):
+        """Draw; keyword arguments are passed to the bars."""
+        lying = self._lying()
+        height = max(1.2, 0.32 * len(self.labels) + 0.7) if lying else SIZE[1] * 0.85
+        with self._drawing(ax, (SIZE[0], min(height, 12))) as ax:
+            options = {"color": [series(place in self.highlight) for place in range(len(self.labels))], **kwargs}
+            places = np.arange(len(self.labels))
+            draw = ax.barh if lying else ax.bar
+            self.bars_ = draw(places, self.values, 0.72, **options)
+            self._errors(ax, places, lying)
+            self._axes(ax, lying)
+            self._write(ax, lying)
+        return self
+
+    def _lying(self) -> bool:
+        if self.horizontal is not None:
+            return self.horizontal
+        return max(map(len, [*self.labels, ""])) > 6 or len(self.labels) > 16
+
+    def _errors(self, ax: Any, places: np.ndarray, lying: bool) -> None:
+        if self.errors is not None:
+            at = (self.values, places) if lying else (places, self.values)
+            around = {"xerr": self.errors} if lying else {"yerr": self.errors}
+            ax.errorbar(*at, **around, fmt="none", ecolor="#000000", capsize=3, linewidth=1)
+
+    def _axes(self, ax: Any, lying: bool) -> None:
+        if self.log:
+            log_axis(ax.xaxis if lying else ax.yaxis)
+        if lying:
+            ticks(ax.yaxis, self.labels)
+            ax.invert_yaxis()  # read from the top, as they were given
+            ax.set_xlabel(self.value_name)
+            ax.margins(x=0.16)  # room for the values
+        else:
+            ticks(ax.xaxis, self.labels)
+            ax.set_ylabel(self.value_name)
+            ax.margins(y=0.12)
+        grid(ax, "x" if lying else "y")
+        ax.tick_params(axis="y" if lying else "x", length=0)
+
+    def _write(self, ax: Any, lying: bool) -> None:
+        """The values at the ends of the bars, and in full on hover."""
+        for place, (bar, value) in enumerate(zip(self.bars_, self.values)):
+            spread = "" if self.errors is None else f" ± {number_text(self.errors[place])}"
+            named = f"{self.value_name} " if self.value_name else ""
+            hint(bar, f"{self.labels[place]}: {named}{number_text(value, '.6g')}{spread}")
+            reach = value + (0 if self.errors is None else np.nan_to_num(self.errors[place]))
+            if np.isnan(value) or len(self.labels) > 40:
+                continue
+            ax.annotate(
+                number_text(value, self.fmt), (reach, place) if lying else (place, reach),
+                xytext=(3, 0) if lying else (0, 2), textcoords="offset points", fontsize=8,
+                ha="left" if lying else "center", va="center" if lying else "bottom",
+            )  # fmt: skip
+
+
+class ClassCountsDisplay(BarsDisplay):
+    """How many rows each class has; see `from_labels`."""
+
+    @classmethod
+    def from_labels(cls, y, *, ax=None, **kwargs):
+        """Draw from the labels of rows; keyword arguments are passed to the bars.
+
+        Returns
+        -------
+        ClassCountsDisplay
+        """
+        classes, counts = np.unique(np.asarray(y), return_counts=True)
+        return cls(classes.tolist(), counts, value_name="rows", fmt=".0f").plot(ax=ax, **kwargs)

@@ -1,0 +1,220 @@
+"""Heat maps: a matrix of numbers, each written in its coloured cell."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pegasos.plotting import checks
+from pegasos.plotting.hover import MOST_HINTS, hint
+from pegasos.plotting.style import SIZE, Display, clipped, contrasting, number_text, power_text, ticks
+
+BEST = "#d55e00"  # the outline of the best cell: no colour of the map is near it
+MISSING = "#9a9a9a"
+MOST_CELLS = 1200  # beyond, cells are the pixels of a picture: each would be an element of the page
+COLOURS = "YlGnBu"  # lightness falls steadily: it survives colour blindness and a grey printer
+
+
+class HeatmapDisplay(Display):
+    """A matrix of numbers as coloured cells, the best outlined; the darker, the better.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_rows, n_columns)
+        nan or None where there is no number.
+    row_labels, column_labels : list
+        Texts, or numbers, which are written as short as they can be.
+    row_name, column_name : str
+        What the labels are values of.
+    value_name : str
+        What the numbers are.
+    fmt : str, default=".3f"
+        Format of the number in a cell; "" leaves cells empty.
+    better : {"low", "high"}, default="low"
+        Which cell is the best.
+    per_column : bool, default=False
+        Colour each column on its own scale, and outline the best of each.
+    reference : array-like of shape (n_rows, n_columns), default=None
+        Published numbers, shown beside ours on hover.
+    scale : {"linear", "log"}, default="linear"
+        Of the colours; "log" tells small values apart beside large ones.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    best_ : list of (row, column)
+        The outlined cells; several where they are equal.
+    cells_ : list of list of Rectangle
+        Empty where there are more than 1200 values, which are drawn as a picture.
+    texts_ : list of list of Text or None
+    """
+
+    def __init__(
+        self,
+        values,
+        row_labels,
+        column_labels,
+        row_name="",
+        column_name="",
+        value_name="value",
+        *,
+        fmt=".3f",
+        better="low",
+        per_column=False,
+        reference=None,
+        scale="linear",
+    ):
+        checks.one_of("better", better, ("low", "high"))
+        checks.one_of("scale", scale, ("linear", "log"))
+        shape = (len(row_labels), len(column_labels))
+        self.values = checks.matrix("values", values, *shape)
+        self.reference = None if reference is None else checks.matrix("reference", reference, *shape)
+        self.row_labels = label_texts(row_labels)
+        self.column_labels = label_texts(column_labels)
+        self.row_name = row_name
+        self.column_name = column_name
+        self.value_name = value_name
+        self.fmt = fmt
+        self.better = better
+        self.per_column = per_column
+        self.scale = scale
+
+    def plot(self, ax=None, **kwargs):
+        """Draw; keyword arguments are passed to the cells, which are Rectangles."""
+        with self._drawing(ax, self._size()) as ax:
+            colours = self._colours()
+            self.best_ = self._best()
+            self.cells_, self.texts_ = [], []
+            if self.values.size > MOST_CELLS:
+                ax.imshow(colours, aspect="auto", interpolation="none")
+            else:
+                self._cells(ax, colours, kwargs)
+            self._outline(ax)
+            self._label(ax)
+        return self
+
+    def _cells(self, ax: Any, colours: np.ndarray, kwargs: dict) -> None:
+        for row in range(len(self.row_labels)):
+            drawn = [self._cell(ax, row, column, colours, kwargs) for column in range(len(self.column_labels))]
+            self.cells_.append([cell for cell, _ in drawn])
+            self.texts_.append([text for _, text in drawn])
+
+    def _size(self) -> tuple[float, float]:
+        digits = max((len(number_text(value, self.fmt)) for value in self.values.ravel()), default=4) if self.fmt else 2
+        names = max(len(clipped(label)) for label in [*self.row_labels, ""]) * 0.075 + 0.5
+        width = min(names + len(self.column_labels) * max(0.36, 0.085 * digits + 0.12), 20)
+        height = 0.9 + len(self.row_labels) * 0.3
+        return max(width, SIZE[0] * 0.7), min(max(height, 1.8), 12)
+
+    def _colours(self) -> np.ndarray:
+        """A colour for each cell: good is dark."""
+        from matplotlib import colormaps
+
+        goodness = -self.values if self.better == "low" else self.values
+        if self.scale == "log":
+            positive = np.where(self.values > 0, self.values, np.nan)
+            floor = np.nanmin(positive) if np.isfinite(positive).any() else 1.0
+            logs = np.log(np.where(np.isnan(self.values), np.nan, np.maximum(self.values, floor)))
+            goodness = -logs if self.better == "low" else logs
+        goodness = np.where(np.isfinite(goodness), goodness, np.nan)
+        axis = 0 if self.per_column else None
+        return colormaps[COLOURS](0.04 + 0.86 * scaled(goodness, axis))  # its very ends are near white and near black
+
+    def _best(self) -> list[tuple[int, int]]:
+        """The best cells: of all, or of each column; none where all are equal, which nothing is best of."""
+        goodness = -self.values if self.better == "low" else self.values.copy()
+        goodness[~np.isfinite(goodness)] = -np.inf
+        parts = [(slice(None), column) for column in range(goodness.shape[1])] if self.per_column else [...]
+        best = np.zeros(goodness.shape, bool)
+        for part in parts:
+            cells = goodness[part]
+            if cells.size and cells.max() > -np.inf and (cells.min() < cells.max() or cells.size == 1):
+                best[part] = cells == cells.max()
+        return [(int(row), int(column)) for row, column in np.argwhere(best)]
+
+    def _cell(self, ax: Any, row: int, column: int, colours: np.ndarray, kwargs: dict) -> tuple[Any, Any]:
+        from matplotlib.patches import Rectangle
+
+        value = self.values[row, column]
+        known = np.isfinite(value)
+        colour = tuple(colours[row, column]) if known else MISSING
+        options = {"facecolor": colour, "linewidth": 0, **kwargs}
+        # Neighbours overlap by a hair, or the page would shine through between them.
+        cell = ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1.005, 1.005, **options))
+        if self.values.size <= MOST_HINTS:
+            hint(cell, self._hint(row, column))
+        text = None
+        if self.fmt:
+            ink = contrasting(colours[row, column]) if known else "#111111"
+            written = number_text(value, self.fmt)
+            text = ax.text(column, row, written, ha="center", va="center", color=ink, fontsize=8, zorder=3)
+        return cell, text
+
+    def _hint(self, row: int, column: int) -> str:
+        # A hint has room for more digits than its cell.
+        precise = number_text(self.values[row, column], ".6g")
+        where = f"{_named(self.row_name, self.row_labels[row])}, {_named(self.column_name, self.column_labels[column])}"
+        text = f"{where}: {self.value_name} {precise}"
+        if self.reference is not None:
+            text += f", published {number_text(self.reference[row, column], '.6g')}"
+        return text
+
+    def _outline(self, ax: Any) -> None:
+        from matplotlib.patches import Rectangle
+
+        for row, column in self.best_:
+            corner = (column - 0.5 + 0.03, row - 0.5 + 0.03)
+            edge = Rectangle(corner, 0.94, 0.94, fill=False, edgecolor=BEST, linewidth=2, zorder=4)
+            ax.add_patch(edge)
+
+    def _label(self, ax: Any) -> None:
+        rows, columns = self.values.shape
+        ax.set_xlim(-0.5, columns - 0.5)
+        ax.set_ylim(rows - 0.5, -0.5)
+        long = max(map(len, [*self.column_labels, ""])) > 6
+        slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if long else {}
+        ticks(ax.xaxis, self.column_labels, **slanted)
+        ticks(ax.yaxis, self.row_labels)
+        ax.tick_params(length=0)
+        for spine in ax.spines.values():
+            spine.set_visible(False)
+        ax.set_xlabel(self.column_name)
+        ax.set_ylabel(self.row_name)
+        ax.set_title(textwrap.fill(self._title(), int(13 * self._size()[0])), fontsize=9)
+
+    def _title(self) -> str:
+        return f"{self.value_name} ({'colours and best by column' if self.per_column else 'best outlined'})"
+
+
+def scaled(values: np.ndarray, axis: int | None) -> np.ndarray:
+    """Values between 0 and 1, over all or per column; where all are equal, one half."""
+    known = np.where(np.isnan(values), np.inf, values)
+    low = known.min(axis=axis, keepdims=True, initial=np.inf)
+    high = np.where(np.isnan(values), -np.inf, values).max(axis=axis, keepdims=True, initial=-np.inf)
+    span = np.where(np.isfinite(high - low) & (high > low), high - low, np.nan)
+    return np.where(np.isnan(span), 0.5, (np.nan_to_num(values) - np.where(np.isnan(span), 0, low)) / span)
+
+
+def label_text(label: Any) -> str:
+    """A label as text; floats as short as they can be."""
+    if isinstance(label, float | np.floating):
+        return f"{label:.6g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    return str(label)
+
+
+def label_texts(labels: Sequence) -> list[str]:
+    """Labels as texts; powers of ten over a wide range are all written as such."""
+    numbers = [float(label) for label in labels if isinstance(label, float | np.floating) and label > 0]
+    if numbers and len(numbers) == len(labels) and max(numbers) >= 999 * min(numbers):
+        logs = np.log10(numbers)
+        if np.allclose(logs, logs.round()):
+            return [power_text(label) for label in numbers]
+    return [label_text(label) for label in labels]
+
+
+def _named(name: str, label: str) -> str:
+    return f"{name} {label}" if name else label
