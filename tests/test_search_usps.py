@@ -1,13 +1,11 @@
 """The whole kernel grid on USPS, beside the published errors: 7 kernels × 7 λ × 5 numbers of steps × 5 folds."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from pegasos import PegasosClassifier, PegasosSearchCV
+from pegasos.studies.usps_kernels import published_errors
 
 LAMS = [10.0**power for power in range(-5, 2)]
 STEPS = [1000, 5000, 10_000, 25_000, 50_000]
@@ -21,17 +19,6 @@ def search(usps, grid, seed=0):
     X, y = np.vstack([X_train, X_test]), np.concatenate([y_train, y_test])
     model = PegasosClassifier(sampling="replacement", average=False, fit_intercept=False, random_state=seed)
     return PegasosSearchCV(model, grid, cv=FOLDS, refit=False).fit(X, y)
-
-
-def published():
-    """Errors by kernel, width or degree, T and λ."""
-    path = Path(__file__).parent / "published" / "usps_kernel_grid.csv"
-    table = {}
-    with path.open() as file:
-        for line in csv.DictReader(file):
-            kernel = (line["kernel"], float(line["width_or_degree"]))
-            table[(*kernel, int(line["T"]), round(np.log10(float(line["lambda"]))))] = float(line["cv_error"])
-    return table
 
 
 def errors(found):
@@ -51,7 +38,7 @@ def test_the_published_grid_is_reproduced(usps):
         {"kernel": ["rbf"], "gamma": [1 / (2 * width) for width in WIDTHS], **shared},
         {**POLY, "degree": [2, 3, 4, 7], **shared},
     ]
-    ours, theirs = errors(search(usps, grid)), published()
+    ours, theirs = errors(search(usps, grid)), published_errors()
     assert ours.keys() == theirs.keys()
     differences = np.abs([ours[cell] - theirs[cell] for cell in theirs if cell[2] >= 5000])
     assert differences.mean() <= 0.004

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numba import config
 
 from pegasos.losses import Loss, value
 from pegasos.problems import Problems
@@ -80,6 +81,8 @@ def average_of(rule: Rule, average) -> Average:
 def column_records(rows: Rows, problems: Problems, weights, schedule: Schedule, rule: Rule, loss: Loss) -> np.ndarray:
     """A record of `state.COLUMN` for each column, before its first step; `weights` are the normalised ones."""
     columns = np.zeros(problems.n_columns, COLUMN)
+    if config.DISABLE_JIT:  # interpreted loops read the fields as attributes, too
+        columns = columns.view(np.recarray)
     n_rows = problems.n_rows
     columns["place"] = np.arange(problems.n_columns)
     columns["labeling"], columns["row_set"] = problems.columns.T

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -73,11 +74,24 @@ class TaskTree:
             self.present.call_on_fit_task_begin(**self.data)
 
 
+_recorded = ContextVar("_recorded", default=False)
+
+
+@contextmanager
+def recording() -> Iterator[None]:
+    """Fits within have a record in `history_` after passes 1, 2, 4, 8, ... without showing them to anyone."""
+    before = _recorded.set(True)
+    try:
+        yield
+    finally:
+        _recorded.reset(before)
+
+
 @contextmanager
 def progress_shown(name: str, verbose: int) -> Iterator[tuple[Callable[[dict], None] | None, Callable | None]]:
     """Yield (record, progress), what a `solver.Watcher` calls: a bar on a terminal or in a notebook, else lines."""
     if not verbose:
-        yield None, None
+        yield (lambda record: None) if _recorded.get() else None, None
         return
     from rich.console import Console
 

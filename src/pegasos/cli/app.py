@@ -1,0 +1,101 @@
+"""The program `pegasos`: its sub-commands, and how errors reach the user."""
+
+import os
+import sys
+import warnings
+from typing import Annotated, NoReturn
+
+import typer
+
+from pegasos.cli.classify import classify
+from pegasos.cli.compare import compare
+from pegasos.cli.info import info
+from pegasos.cli.predict import predict
+from pegasos.cli.study import study
+from pegasos.cli.train import train
+from pegasos.cli.tune import tune
+
+app = typer.Typer(
+    name="pegasos",
+    help="Support vector machines by exact Pegasos, with a certificate of how good the answer is.\n\n"
+    "DATA is [bold]digits[/bold] (or another known name: breast-cancer, iris, wine, usps, mnist, fashion-mnist, "
+    "covtype, adult, news20, rcv1, cs303) or a file: LIBSVM text, CSV, TSV, whitespace text, Parquet, npz, HDF5, IDX, "
+    "also compressed.",
+    epilog="Try: pegasos train digits --kernel rbf --gamma 0.25 --lam 1e-4",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+for command in (train, predict, classify, tune, compare, study, info):
+    app.command(epilog=command.examples)(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"pegasos {version('pegasos')}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What holds for all sub-commands."""
+
+
+def main() -> NoReturn:
+    """Run the command of `sys.argv` and exit: 0 done, 1 a fault of ours, 2 wrong use or input, 130 Ctrl-C."""
+    warnings.showwarning = _say_warning
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        return app(standalone_mode=False) or 0
+    except KeyboardInterrupt:
+        return _say("interrupted.", 130)
+    except BrokenPipeError:  # whoever read our output, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("PEGASOS_DEBUG"):
+            raise
+        return _explained(error)
+
+
+def _explained(error: Exception) -> int:
+    """One sentence about an error, and the exit status."""
+    if hasattr(error, "format_message"):  # wrong use of the command line, as typer found it
+        context = getattr(error, "ctx", None)
+        where = context.command_path if context is not None else "pegasos"
+        return _say(f"{_sentence(error.format_message())} See {where} --help.", 2)
+    if isinstance(error, MemoryError):
+        detail = str(error).rstrip(".")
+        return _say(f"There is not enough memory{f' ({detail})' if detail else ''}; try fewer rows or --cache-size.", 2)
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return _say(f"{error.filename}: {error.strerror}.", 2)
+    if isinstance(error, OSError | ValueError | TypeError | ImportError | NotImplementedError):
+        return _say(_sentence(str(error)), 2)
+    return _say(f"{_sentence(f'{type(error).__name__}: {error}')} This is a fault of pegasos; set PEGASOS_DEBUG=1 to "
+                "see where.", 1)  # fmt: skip
+
+
+def _sentence(text: str) -> str:
+    """A message on one line, with a full stop."""
+    text = " ".join(text.split())
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def _say(text: str, status: int) -> int:
+    sys.stdout.flush()
+    print(f"error: {text}", file=sys.stderr)
+    return status
+
+
+def _say_warning(message, category, filename, lineno, file=None, line=None) -> None:
+    print(f"warning: {_sentence(str(message))}", file=sys.stderr)

@@ -1,0 +1,46 @@
+"""`pegasos classify`: learn from one file and label another, within a time budget."""
+
+import os
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from pegasos.cli import options
+from pegasos.cli.options import with_examples
+
+RESERVE = 0.35  # seconds to print and to leave
+
+
+@with_examples("pegasos classify train.txt test.txt -t 60 > labels.txt")
+def classify(
+    train: Annotated[str, typer.Argument(metavar="TRAIN", help="Rows with labels.")],
+    test: Annotated[str, typer.Argument(metavar="TEST", help="Rows to label; labels they may have are ignored.")],
+    seconds: Annotated[float, typer.Option("-t", "--time", metavar="SECONDS", help="Wall clock, start-up included.")],
+    label: options.Label = None,
+    seed: options.Seed = 0,
+) -> None:
+    """Print the labels of TEST, one per line, within SECONDS."""
+    from pegasos.cli.answer import Answer
+    from pegasos.cli.budget import process_age
+    from pegasos.cli.predict import lines_of
+
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"-t {seconds:g}: seconds must be positive and finite.")
+    deadline = time.perf_counter() + seconds - process_age() - RESERVE
+    data, rows = loaded(train, test, label)
+    predicted = Answer(data, rows, seed).by(deadline, patient=seconds)
+    sys.stdout.write("".join(f"{line}\n" for line in lines_of(predicted)))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if not os.environ.get("PEGASOS_DEBUG"):
+        os._exit(0)  # what Python tidies up on its way out takes time, too
+
+
+def loaded(train: str, test: str, label: str | None):
+    """The rows to learn from, and those to label."""
+    from pegasos.cli.setup import labelled, rows_like
+
+    data = labelled(train, label)
+    return data, rows_like(test, data.n_features, data.feature_names, data.label_name or label)

@@ -1,0 +1,46 @@
+"""Figures of a fitted model and of data, for reports."""
+
+import numpy as np
+
+from pegasos.cli.setup import core
+from pegasos.report.page import Figure
+
+TSNE_ROWS = 1000
+
+
+def model_figures(model, data) -> list[Figure]:
+    """Convergence with its gap; for classifiers the confusion matrix and the margins, on test rows where there are."""
+    from pegasos.plotting import ConfusionDisplay, ConvergenceDisplay, MarginsDisplay
+
+    X, y, part = (data.X, data.y, "Training rows.") if data.X_test is None else (data.X_test, data.y_test, "Test rows.")
+    found = []
+    if len(core(model).history_) > 1:
+        curve = lambda: ConvergenceDisplay.from_estimator(model).figure_
+        caption = "The objective (mean over the problems), and below it as much as the certified gap (largest)."
+        found.append(Figure("convergence", "Convergence", curve, caption))
+        if not np.isnan(core(model).dual_gap_).all():
+            gap = lambda: ConvergenceDisplay.from_estimator(model, show="gap").figure_
+            found.append(Figure("gap", "Certified gap", gap))
+    if hasattr(core(model), "classes_"):
+        confusion = lambda: ConfusionDisplay.from_estimator(model, X, y).figure_
+        margins = lambda: MarginsDisplay.from_estimator(model, X, y).figure_
+        found += [Figure("confusion", "Confusion matrix", confusion, part), Figure("margins", "Margins", margins, part)]
+    return found
+
+
+def data_figures(data) -> list[Figure]:
+    """Class counts, sample images, t-SNE, as far as the data are of the kind."""
+    from pegasos.plotting import ClassCountsDisplay, EmbeddingDisplay, SampleImagesDisplay
+
+    found = []
+    classes = np.unique(data.y)
+    if data.y.dtype.kind != "f" and len(classes) <= 50:
+        found.append(Figure("classes", "Rows of each class", lambda: ClassCountsDisplay.from_labels(data.y).figure_))
+        if data.X.shape[0] >= 50 and data.n_features > 2:
+            rows = min(TSNE_ROWS, data.X.shape[0])
+            plane = lambda: EmbeddingDisplay.from_data(data.X, data.y, max_rows=TSNE_ROWS).figure_
+            found.append(Figure("t-sne", "t-SNE", plane, f"{rows} rows."))
+        if data.image_shape is not None:
+            images = lambda: SampleImagesDisplay.from_data(data.X, data.y, data.image_shape).figure_
+            found.append(Figure("samples", "Sample of the data", images))
+    return found

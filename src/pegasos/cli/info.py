@@ -1,0 +1,80 @@
+"""`pegasos info`: what is in a model file or in data."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pegasos.cli import options
+from pegasos.cli.options import with_examples
+
+
+@with_examples("pegasos info model.safetensors", "pegasos info train.csv --json")
+def info(
+    what: Annotated[str, typer.Argument(metavar="MODEL|DATA", help="A model file, a known data set, or a data file.")],
+    label: options.Label = None,
+    json: options.Json = False,
+) -> None:
+    """Say what a model file or a data set holds."""
+    from pegasos.cli import output as out
+    from pegasos.report.page import Page
+
+    if is_model(what):
+        title, results = f"Model file {what}", model_facts(what)
+    else:
+        title, results = f"Data {what}", data_facts(what, label)
+    out.show(Page("info", title, "", [out.results_table(results)]), json, results)
+
+
+def is_model(what: str) -> bool:
+    """Whether a file begins as model files do: the length of a JSON header, and the header."""
+    from pegasos.datasets import NAMES
+
+    path = Path(what)
+    if what in NAMES or not path.is_file():
+        return path.suffix == ".safetensors"
+    with open(path, "rb") as file:
+        begin = file.read(9)
+    return path.suffix == ".safetensors" or (begin[8:] == b"{" and begin[4:8] == b"\0\0\0\0")
+
+
+def model_facts(path: str) -> dict[str, Any]:
+    """What a model file says of itself."""
+    from pegasos import load, storage
+
+    found = storage.describe(path)
+    load(path)  # the checksum, and everything that a damaged file could have wrong
+    about = found.pop("about") or {}
+    tensors = found.pop("tensors")
+    classes = found.pop("classes", None)
+    found["classes"] = None if classes is None else [str(label) for label in classes]
+    parameters = found.pop("parameters")
+    found |= {f"parameter {name}": value for name, value in parameters.items() if value is not None}
+    found |= {f"tensor {name}": f"{entry}" for name, entry in tensors.items()}
+    found |= {f"about {name}": value for name, value in about.items() if value is not None}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def data_facts(name: str, label: str | None) -> dict[str, Any]:
+    """Rows, features, labels and values of a data set."""
+    import numpy as np
+
+    from pegasos.datasets import load
+
+    data = load(name, label=label)
+    sparse = hasattr(data.X, "indptr")
+    values = data.X.data if sparse else data.X
+    found = data.facts() | {"format": data.format, "kind": f"{'sparse' if sparse else 'dense'} {data.X.dtype}"}
+    if sparse:
+        found["entries"] = int(data.X.nnz)
+    if values.size:
+        found["values"] = f"{values.min():g} to {values.max():g}"
+    if data.feature_names:
+        found["feature names"] = data.feature_names[:20]
+    if data.y is None:
+        return found | {"labels": "none"}
+    if data.y.dtype.kind == "f":
+        return found | {"labels": f"numbers from {data.y.min():g} to {data.y.max():g}"}
+    classes, counts = np.unique(data.y, return_counts=True)
+    shown = [f"{label} ({count})" for label, count in zip(classes.tolist(), counts.tolist(), strict=True)]
+    return found | {"labels": shown[:30] + (["…"] if len(shown) > 30 else [])}

@@ -1,0 +1,135 @@
+"""What a command shows: pages as text or JSON, files, and the command that made them."""
+
+import json
+import shlex
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from pegasos.files import check_writable, write_text
+from pegasos.report.page import Page, Table
+
+MOST_ROWS = 30
+WIDTH_IN_PIPE = 160
+
+
+def on_terminal() -> bool:
+    """Whether somebody is watching: long work shows its progress then, and stays silent in a pipe."""
+    return sys.stdout.isatty()
+
+
+def command_line() -> str:
+    """The command that is running."""
+    return shlex.join(["pegasos", *sys.argv[1:]])
+
+
+def check_outputs(*paths: Path | None, report: Path | None = None) -> None:
+    """Raise before long work if a file cannot be written, or a report not made."""
+    for path in (*paths, report):
+        if path is not None:
+            check_writable(path)
+    if report is not None:
+        from pegasos.report import check_available
+
+        check_available()
+
+
+def results_table(results: dict[str, Any]) -> Table:
+    """Named values as a table."""
+    return Table("results", "Results", ["what", "value"], [[name, value] for name, value in results.items()])
+
+
+def show(page: Page, as_json: bool, results: dict[str, Any] | None = None) -> None:
+    """Print a page; JSON has the named results in a dictionary of their own, too."""
+    if as_json:
+        from pegasos.report import to_dict
+        from pegasos.report.values import plain
+
+        document = {"results": plain(results or {}), **to_dict(page)}
+        print(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+        return
+    console = _console()
+    console.print(f"[bold]{_plain(page.title)}[/bold]")
+    if page.summary:
+        console.print(_plain(page.summary))
+    for table in page.tables:
+        _print_table(console, table)
+    for remark in page.remarks:
+        console.print(f"[bold]{_plain(remark.label)}[/bold] {_plain(remark.text)}")
+
+
+def write_report(pages: Page | list[Page], path: Path | None) -> None:
+    """Write the HTML page where one is wanted."""
+    if path is None:
+        return
+    from pegasos.report import write_html
+
+    write_html(pages, path)
+    note(f"report: {path}")
+
+
+def write_json(page: Page, path: Path) -> None:
+    """A page as a JSON file."""
+    from pegasos.report import to_dict
+
+    write_text(path, json.dumps(to_dict(page), ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+
+
+def note(text: str) -> None:
+    """A line for the person at the terminal, not for a program that reads our output."""
+    print(text, file=sys.stderr)
+
+
+def _console():
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False, width=None if on_terminal() else WIDTH_IN_PIPE)
+
+
+def _print_table(console, table: Table) -> None:
+    from rich import box
+    from rich.table import Table as Shown
+
+    from pegasos.report import formatted
+
+    shown = Shown(title=_plain(table.title), title_justify="left", caption_justify="left", box=box.SIMPLE_HEAD)
+    shown.caption = _plain(table.note) or None
+    cells = formatted(table)
+    for number, column in enumerate(table.columns):
+        numeric = all(isinstance(row[number], int | float | type(None)) for row in table.rows)
+        shown.add_column(_plain(column), justify="right" if numeric else "left", overflow="fold")
+    for row in cells[:MOST_ROWS]:
+        shown.add_row(*map(_plain, row))
+    console.print(shown)
+    if len(cells) > MOST_ROWS:
+        console.print(f"… and {len(cells) - MOST_ROWS} more rows")
+
+
+def _plain(text: str) -> str:
+    """Text as it is: brackets in labels are no markup."""
+    from rich.markup import escape
+
+    return escape(text)
+
+
+class Waiting:
+    """A line on the terminal that says what is being done; silent in a pipe."""
+
+    def __init__(self, text: str):
+        self.text = text
+        self.stack = ExitStack()
+        self.status: Any = None
+
+    def __enter__(self):
+        if on_terminal():
+            self.status = self.stack.enter_context(_console().status(_plain(self.text)))
+        return self
+
+    def __exit__(self, *error):
+        self.stack.close()
+
+    def tell(self, text: str) -> None:
+        """Say what comes next."""
+        if self.status is not None:
+            self.status.update(_plain(f"{self.text}: {text}"))

@@ -1,0 +1,121 @@
+"""`pegasos train`: fit a model, say how good it is, and save it."""
+
+import time
+import warnings
+from contextlib import nullcontext
+from typing import Any
+
+from pegasos.cli import options
+from pegasos.cli.options import takes_parameters, with_examples
+
+
+@with_examples(
+    "pegasos train digits --kernel rbf --gamma 0.25 --lam 1e-4 -o digits.safetensors",
+    "pegasos train train.csv --label species --test 0.25 --report out.html",
+    "pegasos train a9a.bz2 --test a9a.t.bz2 --solver sdca --tol 1e-3",
+)
+@takes_parameters
+def train(
+    data: options.Data,
+    output: options.Output = None,
+    label: options.Label = None,
+    test: options.Test = None,
+    scale: options.Scale = "auto",
+    regression: options.Regression = False,
+    seed: options.Seed = 0,
+    report: options.Report = None,
+    json: options.Json = False,
+    *,
+    parameters: dict[str, str],
+) -> None:
+    """Train a support vector machine on DATA."""
+    from pegasos.cli import output as out
+    from pegasos.cli import setup
+    from pegasos.cli.values import single_values
+    from pegasos.estimators.watching import recording
+
+    given = single_values(parameters)
+    out.check_outputs(output, report=report)
+    found = setup.with_test_part(setup.labelled(data, label, regression), test, label, seed)
+    watched = out.on_terminal() and not json
+    model = setup.scaled(
+        setup.estimator_for(given, regression, seed, verbose=int(watched)), setup.scaler_for(found.X, scale)
+    )
+    started = time.perf_counter()
+    with recording() if report else nullcontext(), warnings.catch_warnings():
+        model.fit(found.X, found.y)
+    seconds = time.perf_counter() - started
+    results = results_of(model, found, seconds)
+    page = page_of(model, found, results)
+    if output is not None:
+        save(model, output, found)
+    out.show(page, json, results)
+    out.note(f"model: {output}" if output else "The model is not saved; -o FILE saves it.")
+    out.write_report(page, report)
+
+
+def save(model, path, data) -> None:
+    """Save a model with what predicting needs to know about files."""
+    import pegasos
+    from pegasos.cli.output import command_line
+
+    about = {
+        "data": data.name,
+        "fingerprint": data.fingerprint,
+        "feature_names": data.feature_names,
+        "label_name": data.label_name,
+        "command": command_line(),
+    }
+    pegasos.save(model, path, about)
+
+
+def results_of(model, data, seconds: float) -> dict[str, Any]:
+    """What there is to know about a fitted model."""
+    import numpy as np
+
+    from pegasos.cli.setup import core, scaler_name
+
+    svm = core(model)
+    score = "R²" if not hasattr(svm, "classes_") else "accuracy"
+    found = {
+        "model": f"{type(svm).__name__}, {svm.kernel}",
+        "features scaled by": scaler_name(model),
+        "training rows": data.X.shape[0],
+        "features": data.n_features,
+        "classes": len(svm.classes_) if hasattr(svm, "classes_") else None,
+        "seconds": seconds,
+        "steps": svm.n_iter_,
+        "objective (mean)": float(np.mean(svm.objective_)),
+        "certified gap (largest)": float(np.max(svm.dual_gap_)),
+        f"training {score}": model.score(data.X, data.y),
+    }
+    if hasattr(svm, "support_"):
+        found["support rows"] = int(svm.support_.size)
+    if data.X_test is not None:
+        found["test rows"] = data.X_test.shape[0]
+        found[f"test {score}"] = model.score(data.X_test, data.y_test)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def page_of(model, data, results: dict[str, Any]):
+    """A page about a fitted model."""
+    from pegasos.cli.figures import data_figures, model_figures
+    from pegasos.cli.output import command_line, results_table
+    from pegasos.cli.setup import core
+    from pegasos.report.page import Page
+
+    svm = core(model)
+    gap, objective = results["certified gap (largest)"], results["objective (mean)"]
+    summary = f"Trained in {results['seconds']:.2f} s; no problem is further than {gap:.3g} from its optimum"
+    summary += f" (mean objective {objective:.4g})." if gap == gap else "."
+    return Page(
+        "train",
+        f"{type(svm).__name__} on {data.name}",
+        summary if gap == gap else f"Trained in {results['seconds']:.2f} s, without a certificate.",
+        [results_table(results)],
+        [*model_figures(model, data), *data_figures(data)],
+        settings=svm.get_params(),
+        data=[data.facts()],
+        command=command_line(),
+        seconds=results["seconds"],
+    )

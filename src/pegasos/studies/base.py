@@ -1,0 +1,53 @@
+"""What the studies share: how one is run, its data, and small helpers for its tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pegasos.datasets import load
+from pegasos.io.base import Dataset
+from pegasos.report.page import Figure
+
+
+@dataclass
+class Context:
+    """How to run a study: `quick` on the embedded digits, `seed` for every draw, `tell` for whoever waits."""
+
+    quick: bool = False
+    seed: int = 0
+    tell: Callable[[str], None] = lambda text: None
+
+    def load(self, name: str) -> Dataset:
+        """The data set, or in a quick study the digits with a test part of their own."""
+        return split(load("digits"), 450, self.seed) if self.quick else load(name)
+
+
+def split(data: Dataset, n_test: int, seed: int) -> Dataset:
+    """The same rows, some of them as the test part, every class as often as in all."""
+    from sklearn.model_selection import train_test_split
+
+    X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=n_test, random_state=seed, stratify=data.y)
+    return Dataset(data.name, X, y, X_test, y_test, data.source, data.format, image_shape=data.image_shape)
+
+
+def merged(data: Dataset) -> Dataset:
+    """All rows of a data set as one part."""
+    X, y = np.vstack([data.X, data.X_test]), np.concatenate([data.y, data.y_test])
+    return Dataset(data.name, X, y, source=data.source, format=data.format, image_shape=data.image_shape)
+
+
+def timed(function: Callable):
+    """The result of a call, and its seconds."""
+    started = time.perf_counter()
+    result = function()
+    return result, time.perf_counter() - started
+
+
+def shown(name: str, title: str, display: Any, caption: str = "") -> Figure:
+    """A figure of a display, drawn when somebody looks."""
+    return Figure(name, title, lambda: display.plot().figure_, caption)
