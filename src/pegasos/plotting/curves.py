@@ -12,6 +12,7 @@ from pegasos.plotting import checks
 from pegasos.plotting.hover import hint_points
 from pegasos.plotting.style import INK, SIZE, Display, clipped, grid, log_axis, marker, number_text, series
 
+LEGEND_LETTERS = 60  # in a line of a legend above the axes
 STYLES = ("line", "points", "both", "dashed", "dotted")
 
 
@@ -202,7 +203,9 @@ def legend(ax: Any, curves: int) -> None:
     if curves <= 4:
         ax.legend(loc="best")
     else:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1.01), ncols=3, borderaxespad=0, columnspacing=1.2)
+        longest = max(len(text) for text in ax.get_legend_handles_labels()[1])
+        beside = min(max(LEGEND_LETTERS // (longest + 6), 1), 3)  # or the legend would be wider than the figure
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1.01), ncols=beside, borderaxespad=0, columnspacing=1.2)
 
 
 def _listed(curves: Curve | Sequence[Curve]) -> list[Curve]:

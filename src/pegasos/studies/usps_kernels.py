@@ -38,6 +38,7 @@ KERNELS = [("poly", degree) for degree in DEGREES] + [("gaussian", width) for wi
 NAIVE_STEPS = [100, 500, 1000, 2500, 5000]
 PUBLISHED_NAIVE = {100: 0.3, 5000: 14.3}  # read off the report's figure 4
 TSNE_ROWS = 2000
+SEEDS = 5
 
 
 def run(context: Context) -> Page:
@@ -53,7 +54,15 @@ def run(context: Context) -> Page:
     naive = naive_seconds(NAIVE_STEPS[:3] if context.quick else NAIVE_STEPS, context.seed)
     context.tell("primal suboptimality and error against λ")
     path = lam_path(data, steps[-2], context.seed)
-    tables = [best_table(ours, theirs), runtime_table(runtimes, context.quick), naive_table(naive), lam_table(path)]
+    context.tell("the two best kernels with other seeds")
+    repeats = best_of_seeds(data, steps, context.seed)
+    tables = [
+        best_table(ours, theirs),
+        seed_table(repeats, context.quick),
+        runtime_table(runtimes, context.quick),
+        naive_table(naive),
+        lam_table(path),
+    ]
     tables.append(cell_table(ours, theirs))
     return Page(
         "usps-kernels",
@@ -74,15 +83,32 @@ def run(context: Context) -> Page:
 
 def grid_errors(data: Dataset, steps: list[int], seed: int) -> dict:
     """Cross-validated error of every cell (kernel, degree or width, T, λ)."""
-    from sklearn.model_selection import StratifiedKFold
-
-    from pegasos import PegasosSearchCV
-
     shared = {"lam": LAMS, "max_iter": steps}
     grid = [
         {"kernel": ["rbf"], "gamma": [1 / (2 * width) for width in WIDTHS], **shared},
         {"kernel": ["poly"], "gamma": [1.0], "coef0": [1.0], "degree": DEGREES, **shared},
     ]
+    return errors_of(data, grid, seed)
+
+
+def best_of_seeds(data: Dataset, steps: list[int], seed: int) -> list[dict]:
+    """The lowest error of the two best kernels, near their best λ and T, with five seeds."""
+    near = {("poly", 3): [0.1, 1.0, 10.0], ("gaussian", 2.0): [1e-5, 1e-4]}
+    found = []
+    for kernel, lams in near.items():
+        fixed = {name: [value] for name, value in kernel_parameters(*kernel).items()}
+        grid = [{**fixed, "lam": lams, "max_iter": steps[-2:]}]
+        errors = [min(errors_of(data, grid, seed + more).values()) for more in range(SEEDS)]
+        found.append({"kernel": kernel, "errors": errors})
+    return found
+
+
+def errors_of(data: Dataset, grid: list[dict], seed: int) -> dict:
+    """Cross-validated error of every cell of a grid, all cells in one search."""
+    from sklearn.model_selection import StratifiedKFold
+
+    from pegasos import PegasosSearchCV
+
     folds = StratifiedKFold(5, shuffle=True, random_state=42)
     search = PegasosSearchCV(estimator(seed), grid, cv=folds, refit=False).fit(data.X, data.y)
     found = {}
@@ -195,6 +221,19 @@ def best_table(ours: dict, theirs: dict) -> Table:
         rows.append(row)
     columns = ["kernel", "published error", "at T", "at λ", "our error", "our T", "our λ"]
     return Table("best", "Best cell of each kernel", columns, rows, formats={c: ".4f" for c in columns if "error" in c})
+
+
+def seed_table(repeats: list[dict], quick: bool) -> Table:
+    """How much the lowest error of a kernel owes to the draws."""
+    published = {} if quick else published_errors()
+    rows = []
+    for line in repeats:
+        known = min((error for cell, error in published.items() if cell[:2] == line["kernel"]), default=None)
+        errors = line["errors"]
+        rows.append([named(*line["kernel"]), known, min(errors), float(np.median(errors)), max(errors)])
+    columns = ["kernel", "published error", "lowest", "median", "highest"]
+    note = f"The best cell near the best λ and T, with {SEEDS} seeds of the draws on the same folds."
+    return Table("seeds", "The same with other draws", columns, rows, note, dict.fromkeys(columns[1:], ".4f"))
 
 
 def cell_table(ours: dict, theirs: dict) -> Table:
