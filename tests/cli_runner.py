@@ -133,8 +133,6 @@ def _serve() -> None:
     import sklearn.pipeline
     import sklearn.svm  # noqa: F401
 
-    import pegasos.report
-    import pegasos.storage
     from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV  # noqa: F401
     from pegasos.cli import app
 

@@ -8,6 +8,7 @@ import resource
 import signal
 
 import pytest
+
 from cli_runner import check_error, cli, quick, tree, write_table
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="these commands run in forks")
@@ -39,7 +40,6 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("bad")
     (place / "folder").mkdir()
     write_table(place / "good.csv", ["yes", "no"], names=["a", "b", "c", "y"])
-    write_table(place / "two.csv", ["1", "2"], names=["a", "b", "y"][:2] + ["c", "y"])
     write_table(place / "one.csv", ["u"])
     write_table(place / "single.csv", ["u"], rows=1)
     write_table(place / "numbers.csv", ["1.5", "2.5"])
@@ -120,7 +120,6 @@ BAD_WORDS = {
     "no seconds": (["classify", "good.csv", "good.csv"], "Missing option '-t'"),
     "zero seconds": (["classify", "good.csv", "good.csv", "-t", "0"], "positive and finite"),
     "nan seconds": (["classify", "good.csv", "good.csv", "-t", "nan"], "positive and finite"),
-    "classify one class": (["classify", "one.csv", "good.csv", "-t", "5"], "at least 2 classes"),
     "classify nothing": (["classify", "good.csv", "empty.txt", "-t", "5"], "is empty"),
     "nothing to tune": (["tune", "good.csv", "--lam", "1"], "nothing to tune"),
     "range with a zero": (["tune", "good.csv", "--lam", "0:1:3"], "FROM:TO:COUNT"),

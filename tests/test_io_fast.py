@@ -77,8 +77,7 @@ def both(request, tmp_path, monkeypatch):
     monkeypatch.setattr(fast, "in_parallel", lambda work, n, operations: [work(k, k + 1) for k in range(n)])
 
     def outcome(path, small, wish):
-        monkeypatch.setattr("pegasos.io.table.SMALL", small)
-        monkeypatch.setattr("pegasos.io.libsvm.SMALL", small)
+        monkeypatch.setattr("pegasos.io.text.SMALL", small)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -208,8 +207,7 @@ def _compare(path, content, piece):
         warnings.simplefilter("ignore")
         patch.setattr(fast, "PIECE", piece)
         for small in (1 << 40, 0):
-            patch.setattr("pegasos.io.table.SMALL", small)
-            patch.setattr("pegasos.io.libsvm.SMALL", small)
+            patch.setattr("pegasos.io.text.SMALL", small)
             try:
                 outcomes.append(io.read(path))
             except DataError as error:

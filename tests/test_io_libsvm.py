@@ -94,7 +94,7 @@ def test_features_beyond_those_of_the_model_are_left_out_with_a_warning(write):
 )
 @pytest.mark.parametrize("fast", [False, True])
 def test_what_is_wrong_with_a_line_is_said_in_a_sentence(write, monkeypatch, content, sentence, fast):
-    monkeypatch.setattr("pegasos.io.libsvm.SMALL", 0 if fast else 1 << 18)
+    monkeypatch.setattr("pegasos.io.text.SMALL", 0 if fast else 1 << 18)
     with pytest.raises(DataError) as caught:
         io.read(write(content))
     assert sentence in str(caught.value)
@@ -149,3 +149,21 @@ def test_the_text_of_a9a_holds_what_the_arrays_hold(data_folder):
         read, stored = io.read(data_folder / text, n_features=123), io.read(data_folder / arrays)
         assert (read.X != stored.X).nnz == 0
         np.testing.assert_array_equal(read.y, stored.y)
+
+
+def test_features_to_predict_count_from_where_those_of_training_did(tmp_path):
+    """Of a file from 0 whose feature 0 never occurs, nothing but the training file tells where it counts from."""
+    (tmp_path / "train.svm").write_text("1 0:1 2:3\n-1 1:2\n")
+    (tmp_path / "test.svm").write_text("1 1:5 2:7\n")
+    train = io.read(tmp_path / "train.svm")
+    assert train.first_index == 0
+    alone = io.read(tmp_path / "test.svm", n_features=3)
+    like_training = io.read(tmp_path / "test.svm", n_features=3, first_index=train.first_index)
+    np.testing.assert_array_equal(alone.X.toarray(), [[5, 7, 0]])
+    np.testing.assert_array_equal(like_training.X.toarray(), [[0, 5, 7]])
+
+
+def test_a_feature_0_where_training_counts_from_1_is_an_error(tmp_path):
+    (tmp_path / "test.svm").write_text("1 0:5 2:7\n")
+    with pytest.raises(DataError, match="test.svm has a feature 0, but the features of the training"):
+        io.read(tmp_path / "test.svm", n_features=3, first_index=1)

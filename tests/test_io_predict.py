@@ -36,7 +36,7 @@ def test_rows_to_predict_may_have_no_labels(write):
     data = io.read(path, n_features=1)
     np.testing.assert_array_equal(data.y, [2, 4])
     assert io.read(write("1\n2\n"), n_features=1).X.shape == (2, 1)
-    assert io.read(write("a,b\n1,2\n"), n_features=2, label="class").y is None
+    assert io.read(write("a,b\n1,2\n"), n_features=2, usual_label="class").y is None
     np.testing.assert_array_equal(io.read(write("c,b\n1,2\n"), n_features=1, label="c").y, [1])
 
 
@@ -80,3 +80,14 @@ def test_columns_that_a_model_does_not_know_are_left_out_with_a_warning(write):
 def test_names_do_not_matter_where_the_file_has_none(write):
     data = io.read(write("1,2,3\n4,5,6\n"), feature_names=["a", "b"])
     same(data, [[1, 2], [4, 5]], [3, 6])
+
+
+def test_the_usual_label_column_is_used_where_there_is_one(tmp_path):
+    (tmp_path / "rows.csv").write_text("7,1.5,2.5\n8,3.5,4.5\n")
+    np.savez(tmp_path / "rows.npz", X=np.ones((2, 2)), y=np.array([1, 2]))
+    table = io.read(tmp_path / "rows.csv", n_features=2, usual_label=0)
+    np.testing.assert_array_equal(table.y, [7, 8])
+    assert io.read(tmp_path / "rows.csv", n_features=2, usual_label="kind").y.tolist() == [2.5, 4.5]
+    assert io.read(tmp_path / "rows.npz", n_features=2, usual_label="kind").y.tolist() == [1, 2]
+    with pytest.raises(DataError, match="no column is called 'kind'"):
+        io.read(tmp_path / "rows.csv", n_features=2, label="kind")

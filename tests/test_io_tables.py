@@ -163,7 +163,7 @@ def test_the_fingerprint_tells_text_labels_apart(write):
         ("1,0\n2,inf\n", "train.csv: in line 2, the label is inf; labels must be finite."),
         ("1,2,0\n3,1\n", "train.csv: line 2 has 2 fields, but the first row has 3."),
         ("1 2 0\n\n3 4 5 1\n", "train.csv: line 3 has 4 fields, but the first row has 3."),
-        ("a,b\n1,2,3\n4,5,6\n", "train.csv: the header has 2 fields, but line 2 has 3."),
+        ("a,b\n1,2,3\n4,5,6\n", "train.csv: line 1 has 2 fields, but line 2 has 3."),
         ("a,a,y\n1,2,3\n", "train.csv: two columns are called 'a'; give each its own name."),
         ("1,5;2,5;0\n1,5;2,5;1\n", "column 0 holds '1,5' (line 1), which is no number; write decimals with a point."),
         ('1,2,"a\nb"\n3,4,c\n', "line 2 has 1 fields, but the first row has 3"),
@@ -207,12 +207,12 @@ def test_a_label_name_needs_a_header(write):
         ("1,2,3\n".encode("utf-16"), "is text in UTF-16; save it in UTF-8"),
         (b"\x89PNG\r\n\x1a\n", "is a picture"),
         (b"\x80\x04\x95\x00", "is a Python pickle"),
-        (gzip.compress(b"1,2,3\n" * 999)[:-20], "is cut off: its gzip data end early"),
-        (gzip.compress(b"1,2,3\n" * 999)[:-8] + b"\x00" * 8, "is damaged: its gzip data cannot be unpacked"),
+        (gzip.compress(b"1,2,3\n" * 999, mtime=0)[:-20], "is cut off: its gzip data end early"),
+        (gzip.compress(b"1,2,3\n" * 999, mtime=0)[:-8] + b"\x00" * 8, "is damaged: its gzip data cannot be unpacked"),
         (bz2.compress(b"1,2,3\n" * 999)[:-9], "is cut off: its bz2 data end early"),
         (lzma.compress(b"1,2,3\n" * 999)[:-9], "is cut off: its xz data end early"),
         (b"\x1f\x8bjunk", "train.csv is"),
-        (gzip.compress(b"PAR1PAR1"), "is a parquet file packed with gzip; unpack it first"),
+        (gzip.compress(b"PAR1PAR1", mtime=0), "is a parquet file packed with gzip; unpack it first"),
     ],
 )
 def test_what_is_no_text_is_said_to_be_none(write, content, sentence):
@@ -274,3 +274,11 @@ def test_the_text_of_cs303_is_what_numpy_reads(data_folder):
 def test_missing_values_of_the_wisconsin_set_are_found(data_folder):
     with pytest.raises(DataError, match=r"column 6 has a missing value \(line 24\)"):
         io.read(data_folder / "breast-cancer-wisconsin.data")
+
+
+def test_an_index_that_pandas_wrote_is_no_feature(tmp_path):
+    (tmp_path / "indexed.csv").write_text(",width,kind\n0,1.5,a\n1,2.5,b\n")
+    with pytest.warns(UserWarning, match="the first column has no name; taken as an index and left out"):
+        data = io.read(tmp_path / "indexed.csv")
+    assert data.feature_names == ["width"]
+    np.testing.assert_array_equal(data.X, [[1.5], [2.5]])

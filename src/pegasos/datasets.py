@@ -63,19 +63,14 @@ _KNOWN = {
     "news20": _Known((("news20_multiclass_train.npz",),), 1594, finish=_unit_rows),
     "rcv1": _Known((("rcv1_ccat_subset.npz",),), 1577),
     "cs303": _Known((("cs303_train_data.txt",),)),
+    "breast-ljubljana": _Known((("breast_cancer_ljubljana.npz",),)),
 }
 _EMBEDDED = ("digits", "breast-cancer", "iris", "wine")
 NAMES: tuple[str, ...] = (*_EMBEDDED, *_KNOWN)
 
 
-def load(
-    name_or_path: str | os.PathLike,
-    *,
-    label: str | int | None = None,
-    n_features: int | None = None,
-    feature_names: list[str] | None = None,
-) -> Dataset:
-    """Load a data set by its name (`NAMES`), or read a file as `pegasos.io.read` does.
+def load(name_or_path: str | os.PathLike, *, label: str | int | None = None, **wishes) -> Dataset:
+    """Load a data set by its name (`NAMES`), or read a file as `pegasos.io.read` does, which takes further `wishes`.
 
     A name is a data set even if a file is called the same; ./name is the file.
     """
@@ -83,8 +78,8 @@ def load(
     if name not in NAMES:
         if not os.path.exists(name) and os.path.basename(name) == name:
             raise DataError(_unknown(name))
-        return read(name, label=label, n_features=n_features, feature_names=feature_names)
-    wish = Wish(label, n_features, feature_names)
+        return read(name, label=label, **wishes)
+    wish = Wish(label, wishes.get("n_features"), wishes.get("feature_names"))
     check_no_label_choice(name, wish, "the labels of a known data set are its own")
     dataset = _embedded(name) if name in _EMBEDDED else _larger(name, _KNOWN[name])
     check_width(name, dataset.n_features, wish)

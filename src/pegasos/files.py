@@ -14,18 +14,34 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """A path beside `path` to write to; it takes the place of `path` when the block ends without an error."""
     path = Path(os.path.realpath(path))  # the file a link points to, not the link, is written anew
     check_writable(path)
+    if path.exists() and not path.is_file():  # a pipe or a device is written to, not replaced
+        with _named(path):
+            yield path
+        return
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(descriptor)
     written = Path(name)
     try:
-        yield written
-        _flush(written)
-        os.chmod(written, _mode(path))
-        os.replace(written, path)
+        with _named(path):
+            yield written
+            _flush(written)
+            os.chmod(written, _mode(path))
+            os.replace(written, path)
     except BaseException:
         with suppress(OSError):
             written.unlink()
         raise
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let a system error (a full disk, for one) say which file it is about."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

@@ -223,6 +223,12 @@ def _power(base: np.ndarray, degree: float) -> None:
     base[...] = result
 
 
+def scale_gamma(X, weights=None) -> float:
+    """What gamma="scale" stands for: 1 / (n_features * variance), or 1 where nothing varies."""
+    variance = spread(X, weights)
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
 def spread(X, weights=None) -> float:
     """Weighted variance of all entries of X, in float64, without a copy of X."""
     weights = np.ones(X.shape[0]) if weights is None else weights

@@ -12,16 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.cli import budget
+from pegasos.backends.compiled import note_compiled
+from pegasos.cli.budget import TimeIsUp, alarm
 
 SEARCH_SHARE, FIT_SHARE = 0.5, 0.8  # of the time that remains, after loading and after the search
 CELLS_A_SECOND = 4e5  # rows × features of the search's part of the data, for each second it has
 SEARCHED_ROWS = (500, 10_000)
-INTERPRETED_STEPS = 4000  # of one pass, a second or so of plain Python
+INTERPRETED_WORK = 3e6  # features that one pass of interpreted loops may meet: a second or so of plain Python
+STEP_WORK = 50  # features that the other work of a step amounts to
 MOST_PASSES = 100
-LINEAR = {"kernel": ["linear"], "C": [0.01, 0.1, 1.0, 10.0, 100.0]}
-GAUSSIAN = {"kernel": ["rbf"], "C": [1.0, 10.0, 100.0]}
-WIDTHS = [0.25, 1.0, 4.0]  # times gamma="scale"
+GUESS_ROWS, GUESS_FEATURES = 5000, 500
+GAUSSIAN = {"kernel": ["rbf"], "C": [10.0, 1.0, 100.0]}  # the first of equals wins: the likeliest come first
+WIDTHS = [1.0, 0.25, 4.0]  # times gamma="scale"
+LINEAR = {"kernel": ["linear"], "C": [1.0, 10.0, 100.0, 0.1, 0.01]}
+NO_TIME = "There was no time to train a support vector machine: the labels are those of a rough first guess."
 
 
 class Answer:
@@ -29,38 +33,38 @@ class Answer:
 
     def __init__(self, data, rows, seed: int):
         self.data, self.rows, self.seed = data, rows, seed
-        self.kind = "sparse" if hasattr(data.X, "indptr") else "dense"
         self.labels = first_labels(data, rows)
-        self.told = "There was no time to train a support vector machine: the labels are those of a rough first guess."
+        self.told = NO_TIME
 
-    def by(self, deadline: float, patient: float):
-        """The labels at the deadline at the latest; `patient` is the whole budget."""
-        compiled = budget.is_compiled(self.kind)
-        interpreted = patient < budget.COMPILING and not compiled
-        if interpreted:
-            budget.interpret()
-        with suppress(budget.TimeIsUp), budget.alarm(deadline - time.perf_counter()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of limits on time, which are what is asked for
-            self._learn(deadline, interpreted, compiled)
+    def by(self, deadline: float, *, interpreted: bool = False, compiled: bool = True):
+        """The labels at the deadline at the latest; `interpreted` loops learn a plain model only."""
+        try:
+            with suppress(TimeIsUp), alarm(deadline - time.perf_counter()), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of limits on time, which are what is asked for
+                self._learn(deadline, interpreted, compiled)
+        except Exception as error:  # there are labels already, and they are what is asked for
+            self.told = (
+                f"Learning ended early ({' '.join(str(error).split())[:200]}): the labels are those found before."
+            )
         if self.told:
             warnings.warn(self.told, stacklevel=2)
         return self.labels
 
     def _learn(self, deadline: float, interpreted: bool, compiled: bool) -> None:
-        from pegasos.cli.setup import scaler_for
+        from pegasos.cli.setup import as_dense, scaler_for
 
         X, test = self.data.X, self.rows.X
         scaler = scaler_for(X, "auto")
         if scaler is not None:
-            X, test = scaler.fit_transform(X), scaler.transform(test)
+            X, test = scaler.fit_transform(X), scaler.transform(as_dense(test, scaler))
         if interpreted:
             self._pass_by_pass(X, test, deadline)
             return
         self._plain(X, test)
         if not compiled:  # or the compilation would take the time of the search
-            self._search(X, np.arange(min(len(X), 200)), None)
+            self._search(X, self._some(200), None)
         self._tuned(X, test, deadline)
-        budget.note_compiled(self.kind)
+        note_compiled(kind_of(self.data))
 
     def _plain(self, X, test) -> None:
         """A linear model after a few passes."""
@@ -70,18 +74,30 @@ class Answer:
         self.labels, self.told = model.predict(test), ""
 
     def _pass_by_pass(self, X, test, deadline: float) -> None:
-        """The same, a pass at a time until the deadline: interpreted loops are too slow to stop within a pass."""
+        """The same, a pass at a time until the deadline; of many rows a part, of very many none: a guess is better."""
         from pegasos import PegasosClassifier
 
-        n_problems = len(np.unique(self.data.y))
-        chosen = np.random.default_rng(self.seed).permutation(X.shape[0])[: max(INTERPRETED_STEPS // n_problems, 100)]
-        if len(np.unique(self.data.y[chosen])) < 2:
-            chosen = np.arange(X.shape[0])
+        n_classes = len(np.unique(self.data.y))
+        a_row = (X.nnz / X.shape[0] if hasattr(X, "nnz") else X.shape[1]) + STEP_WORK
+        part = int(INTERPRETED_WORK / (a_row * (1 if n_classes == 2 else n_classes)))
+        if part < X.shape[0] / 4:
+            return
+        chosen = self._some(part)
         X, y = X[chosen], self.data.y[chosen]
         model = PegasosClassifier(C=1.0, max_passes=1, warm_start=True, random_state=self.seed)
         while time.perf_counter() < deadline and (self.told or model.n_iter_ < MOST_PASSES * len(y)):
             model.fit(X, y)
             self.labels, self.told = model.predict(test), ""
+
+    def _some(self, count: int) -> np.ndarray:
+        """So many rows at random, of every class at least two where there are as many."""
+        order = np.random.default_rng(self.seed).permutation(len(self.data.y))
+        _, codes = np.unique(self.data.y[order], return_inverse=True)
+        turn = np.zeros(len(order), np.int64)  # how many of its class came before a row
+        for code in range(codes.max() + 1):
+            turn[codes == code] = np.arange(np.sum(codes == code))
+        first = np.argsort(np.where(turn < 2, 0, 1), kind="stable")
+        return order[first][:count]
 
     def _tuned(self, X, test, deadline: float) -> None:
         """The best of several linear and Gaussian models."""
@@ -89,7 +105,7 @@ class Answer:
 
         left = lambda: deadline - time.perf_counter()
         part = int(np.clip(CELLS_A_SECOND * left() / X.shape[1], *SEARCHED_ROWS))
-        chosen = np.random.default_rng(self.seed).permutation(X.shape[0])[:part]
+        chosen = self._some(part)
         best = self._search(X, chosen, SEARCH_SHARE * left())
         final = PegasosClassifier(solver="sdca", random_state=self.seed, max_time=FIT_SHARE * left(), **best)
         final.fit(X, self.data.y)
@@ -98,8 +114,9 @@ class Answer:
     def _search(self, X, chosen, seconds: float | None) -> dict[str, Any]:
         """The best parameters, by cross-validation on the chosen rows."""
         from pegasos import PegasosClassifier, PegasosSearchCV
+        from pegasos.kernels import scale_gamma
 
-        grid = [LINEAR, {**GAUSSIAN, "gamma": [width * _gamma(X) for width in WIDTHS]}]
+        grid = [{**GAUSSIAN, "gamma": [width * scale_gamma(X) for width in WIDTHS]}, LINEAR]
         model = PegasosClassifier(solver="sdca", max_passes=30, random_state=self.seed)
         search = PegasosSearchCV(model, grid, cv=self._folds(chosen), refit=False, max_time=seconds)
         return search.fit(X[chosen], self.data.y[chosen]).best_params_
@@ -111,23 +128,41 @@ class Answer:
         return (StratifiedKFold if least >= 5 else KFold)(5, shuffle=True, random_state=self.seed)
 
 
+def kind_of(data) -> str:
+    """Which compiled loops rows need."""
+    return "sparse" if hasattr(data.X, "indptr") else "dense"
+
+
 def first_labels(data, rows):
-    """Labels by least squares on a part of the rows, or of the most frequent class: NumPy alone, in no time."""
-    classes, codes, counts = np.unique(data.y, return_inverse=True, return_counts=True)
-    if hasattr(data.X, "indptr") or data.n_features > 500 or len(classes) > 100:
-        return np.full(rows.X.shape[0], classes[counts.argmax()])
-    X = data.X[:5000].astype(np.float64)
-    centre, spread = X.mean(axis=0), X.std(axis=0) + 1e-9
-    weights = np.linalg.lstsq(_with_constant((X - centre) / spread), np.eye(len(classes))[codes[:5000]], rcond=None)[0]
-    scores = _with_constant((rows.X - centre) / spread) @ weights
+    """Labels by least squares, or for many features by the nearest class mean: NumPy alone, in no time."""
+    classes, codes = np.unique(data.y, return_inverse=True)
+    if len(classes) == 1:
+        return np.full(rows.X.shape[0], classes[0])
+    if hasattr(data.X, "indptr") or data.n_features > GUESS_FEATURES or len(classes) > 100:
+        scores = _by_means(data.X, codes, len(classes), rows.X)
+    else:
+        scores = _by_least_squares(data.X, codes, len(classes), rows.X)
     return classes[scores.argmax(axis=1)]
+
+
+def _by_means(X, codes, n_classes: int, test):
+    from scipy.sparse import csr_matrix
+
+    counts = np.bincount(codes, minlength=n_classes)
+    members = csr_matrix((1.0 / counts[codes], (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
+    means = members @ X
+    means = means.toarray() if hasattr(means, "toarray") else means
+    return np.asarray(test @ means.T) - (means**2).sum(axis=1) / 2
+
+
+def _by_least_squares(X, codes, n_classes: int, test):
+    some = np.random.default_rng(0).permutation(len(codes))[:GUESS_ROWS]
+    X = X[some].astype(np.float64)
+    test = test.toarray() if hasattr(test, "toarray") else test
+    centre, spread = X.mean(axis=0), X.std(axis=0) + 1e-9
+    weights = np.linalg.lstsq(_with_constant((X - centre) / spread), np.eye(n_classes)[codes[some]], rcond=None)[0]
+    return _with_constant((test - centre) / spread) @ weights
 
 
 def _with_constant(X):
     return np.column_stack([X, np.ones(len(X))])
-
-
-def _gamma(X) -> float:
-    """What gamma="scale" is."""
-    variance = float(X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "multiply") else X.var())
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0

@@ -1,6 +1,7 @@
 """The program `pegasos`: its sub-commands, and how errors reach the user."""
 
 import os
+import signal
 import sys
 import warnings
 from typing import Annotated, NoReturn
@@ -51,18 +52,22 @@ def program(
 def main() -> NoReturn:
     """Run the command of `sys.argv` and exit: 0 done, 1 a fault of ours, 2 wrong use or input, 130 Ctrl-C."""
     warnings.showwarning = _say_warning
+    if hasattr(signal, "SIGPIPE"):  # whoever read our output, such as `head`, has seen enough
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if sys.stdout is None:  # closed by whoever called us
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.exit(_run())
 
 
 def _run() -> int:
     try:
-        return app(standalone_mode=False) or 0
+        status = app(standalone_mode=False) or 0
+        return _say("interrupted.", 130) if status == 130 else status
     except KeyboardInterrupt:
         return _say("interrupted.", 130)
-    except BrokenPipeError:  # whoever read our output, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:
+        if type(error).__name__ == "Abort":  # what typer makes of Ctrl-C
+            return _say("interrupted.", 130)
         if os.environ.get("PEGASOS_DEBUG"):
             raise
         return _explained(error)
@@ -71,6 +76,8 @@ def _run() -> int:
 def _explained(error: Exception) -> int:
     """One sentence about an error, and the exit status."""
     if hasattr(error, "format_message"):  # wrong use of the command line, as typer found it
+        if not error.format_message():  # no command at all: the help is shown already
+            return 2
         context = getattr(error, "ctx", None)
         where = context.command_path if context is not None else "pegasos"
         return _say(f"{_sentence(error.format_message())} See {where} --help.", 2)
@@ -79,7 +86,7 @@ def _explained(error: Exception) -> int:
         return _say(f"There is not enough memory{f' ({detail})' if detail else ''}; try fewer rows or --cache-size.", 2)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return _say(f"{error.filename}: {error.strerror}.", 2)
-    if isinstance(error, OSError | ValueError | TypeError | ImportError | NotImplementedError):
+    if isinstance(error, OSError | ValueError | ImportError | NotImplementedError):
         return _say(_sentence(str(error)), 2)
     return _say(f"{_sentence(f'{type(error).__name__}: {error}')} This is a fault of pegasos; set PEGASOS_DEBUG=1 to "
                 "see where.", 1)  # fmt: skip
@@ -98,4 +105,5 @@ def _say(text: str, status: int) -> int:
 
 
 def _say_warning(message, category, filename, lineno, file=None, line=None) -> None:
-    print(f"warning: {_sentence(str(message))}", file=sys.stderr)
+    text = str(message).partition("Traceback")[0]  # scikit-learn appends where a fit failed
+    print(f"warning: {_sentence(text)}", file=sys.stderr)

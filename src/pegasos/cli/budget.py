@@ -1,4 +1,4 @@
-"""A wall clock that is kept: the age of the process, an alarm, and whether compiled loops are at hand."""
+"""A wall clock that is kept: the age of the process, and an alarm."""
 
 import os
 import signal
@@ -8,24 +8,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-BEFORE_IMPORTS = 0.15  # seconds of a process before its first line of ours, where the system does not tell
-COMPILING = 20.0  # seconds that the first compilation can take on a slow machine
+BEFORE_IMPORTS = 0.3  # seconds of a process before this file is read, where the system does not tell
+AGAIN = 0.05  # seconds between rings: one that meets a clean-up is not the last
+_IMPORTED = time.perf_counter()
 
 
-class TimeIsUp(Exception):
-    """The alarm rang."""
+class TimeIsUp(BaseException):
+    """The alarm rang. Not an Exception: nobody on the way takes it for a failure of theirs."""
 
 
 def process_age() -> float:
     """Seconds since the process began, start-up of the interpreter included."""
+    known = time.perf_counter() - _IMPORTED
     with suppress(OSError, ValueError, IndexError):
         ticks = float(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         uptime = float(Path("/proc/uptime").read_text().split()[0])
-        return max(uptime - ticks / os.sysconf("SC_CLK_TCK"), 0.0)
-    return time.perf_counter() - _IMPORTED + BEFORE_IMPORTS
-
-
-_IMPORTED = time.perf_counter()
+        return max(uptime - ticks / os.sysconf("SC_CLK_TCK"), known)
+    return known + BEFORE_IMPORTS
 
 
 @contextmanager
@@ -39,51 +38,9 @@ def alarm(seconds: float) -> Iterator[None]:
         raise TimeIsUp
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), AGAIN)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-# --- compiled loops --------------------------------------------------------------------------------------------------
-
-
-def is_compiled(kind: str) -> bool:
-    """Whether an earlier run on rows of this kind has left its compiled loops on disk, and no source is newer."""
-    with suppress(OSError, ValueError):
-        folder, stamp = _note(kind).read_text(encoding="utf-8").splitlines()
-        return stamp == _stamp() and any(Path(folder).glob("steps.direct_steps-*.nbi"))
-    return False
-
-
-def note_compiled(kind: str) -> None:
-    """Leave word that rows of this kind need no further compilation."""
-    from pegasos.backends.cpu import steps
-    from pegasos.files import write_text
-
-    with suppress(OSError, AttributeError):
-        folder = steps.direct_steps._cache.cache_path
-        _note(kind).parent.mkdir(parents=True, exist_ok=True)
-        write_text(_note(kind), f"{folder}\n{_stamp()}")
-
-
-def interpret() -> None:
-    """Let the loops run as plain Python, which needs no compilation; before they are first imported."""
-    os.environ["NUMBA_DISABLE_JIT"] = "1"
-
-
-def _note(kind: str) -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(cache) / "pegasos" / f"compiled-{kind}"
-
-
-def _stamp() -> str:
-    """What compiled loops depend on: the sources, their place, and Numba."""
-    from importlib.metadata import version
-
-    package = Path(__file__).parents[1]
-    sources = [*package.glob("*.py"), *package.glob("backends/**/*.py"), *package.glob("rows/*.py")]
-    newest = max(source.stat().st_mtime_ns for source in sources)
-    return f"{package} {newest} numba {version('numba')} {os.environ.get('NUMBA_CACHE_DIR', '')}"

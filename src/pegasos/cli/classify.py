@@ -22,15 +22,23 @@ def classify(
     seed: options.Seed = 0,
 ) -> None:
     """Print the labels of TEST, one per line, within SECONDS."""
-    from pegasos.cli.answer import Answer
-    from pegasos.cli.budget import process_age
+    from pegasos.backends.compiled import SECONDS, interpret, is_compiled
+    from pegasos.cli.answer import Answer, kind_of
+    from pegasos.cli.budget import TimeIsUp, alarm, process_age
     from pegasos.cli.predict import lines_of
 
     if not 0 < seconds < float("inf"):
         raise ValueError(f"-t {seconds:g}: seconds must be positive and finite.")
     deadline = time.perf_counter() + seconds - process_age() - RESERVE
-    data, rows = loaded(train, test, label)
-    predicted = Answer(data, rows, seed).by(deadline, patient=seconds)
+    hurried = seconds < SECONDS and not (is_compiled("dense") or is_compiled("sparse"))
+    interpreted = hurried and interpret()  # before anything, reading text included, loads compiled loops
+    try:
+        with alarm(deadline - time.perf_counter()):
+            data, rows = loaded(train, test, label)
+            answer = Answer(data, rows, seed)
+    except TimeIsUp:
+        raise ValueError(f"-t {seconds:g}: there was no time to read the files and learn from them.") from None
+    predicted = answer.by(deadline, interpreted=interpreted, compiled=is_compiled(kind_of(data)))
     sys.stdout.write("".join(f"{line}\n" for line in lines_of(predicted)))
     sys.stdout.flush()
     sys.stderr.flush()
@@ -40,7 +48,7 @@ def classify(
 
 def loaded(train: str, test: str, label: str | None):
     """The rows to learn from, and those to label."""
-    from pegasos.cli.setup import labelled, rows_like
+    from pegasos.cli.setup import labelled, like, rows_like
 
     data = labelled(train, label)
-    return data, rows_like(test, data.n_features, data.feature_names, data.label_name or label)
+    return data, rows_like(test, like(data, label))

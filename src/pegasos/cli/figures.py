@@ -19,13 +19,28 @@ def model_figures(model, data) -> list[Figure]:
         caption = "The objective (mean over the problems), and below it as much as the certified gap (largest)."
         found.append(Figure("convergence", "Convergence", curve, caption))
         if not np.isnan(core(model).dual_gap_).all():
-            gap = lambda: ConvergenceDisplay.from_estimator(model, show="gap").figure_
-            found.append(Figure("gap", "Certified gap", gap))
+            bound = bound_of(model, data)
+            gap = lambda: ConvergenceDisplay.from_estimator(model, show="gap", bound=bound).figure_
+            caption = "" if bound is None else "The bound is 2R²(1 + log T)/(λT), which averages obey in expectation."
+            found.append(Figure("gap", "Certified gap", gap, caption))
     if hasattr(core(model), "classes_"):
         confusion = lambda: ConfusionDisplay.from_estimator(model, X, y).figure_
         margins = lambda: MarginsDisplay.from_estimator(model, X, y).figure_
         found += [Figure("confusion", "Confusion matrix", confusion, part), Figure("margins", "Margins", margins, part)]
     return found
+
+
+def bound_of(model, data):
+    """What theory promises after T steps of Pegasos with the hinge loss, λ being the same for all problems; or None."""
+    from pegasos.kernels import squared_norms
+
+    svm = core(model)
+    if svm.solver != "pegasos" or svm.loss != "hinge" or svm.multi_class == "ovo" or svm.class_weight is not None:
+        return None
+    X = model[0].transform(data.X) if hasattr(model, "steps") else data.X
+    largest = float(np.max(svm._kernel.diagonal(X, squared_norms(X)))) + svm._bias() ** 2
+    lam = svm.lam if svm.lam is not None else 1.0 / ((1.0 if svm.C is None else svm.C) * X.shape[0])
+    return lambda T: 2 * largest * (1 + np.log(T)) / (lam * np.asarray(T))
 
 
 def data_figures(data) -> list[Figure]:

@@ -1,6 +1,7 @@
 """What a command shows: pages as text or JSON, files, and the command that made them."""
 
 import json
+import os
 import shlex
 import sys
 from contextlib import ExitStack
@@ -24,15 +25,26 @@ def command_line() -> str:
     return shlex.join(["pegasos", *sys.argv[1:]])
 
 
-def check_outputs(*paths: Path | None, report: Path | None = None) -> None:
-    """Raise before long work if a file cannot be written, or a report not made."""
-    for path in (*paths, report):
-        if path is not None:
-            check_writable(path)
+def check_outputs(*paths: Path | None, report: Path | None = None, inputs: tuple = ()) -> None:
+    """Raise before long work if a file cannot be written, is one that is read, or a report cannot be made."""
+    outputs = [path for path in (*paths, report) if path is not None]
+    for place, path in enumerate(outputs):
+        check_writable(path)
+        if any(_same(path, given) for given in inputs if given is not None):
+            raise ValueError(f"{path} is a file to read from; give another name for the output.")
+        if any(_same(path, other) for other in outputs[:place]):
+            raise ValueError(f"{path} is given for two outputs; one would overwrite the other.")
     if report is not None:
         from pegasos.report import check_available
 
         check_available()
+
+
+def _same(path: Path, other) -> bool:
+    """Whether both are one file, which need not exist yet."""
+    if path.exists() and os.path.exists(other):
+        return path.is_file() and os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def results_table(results: dict[str, Any]) -> Table:
@@ -46,8 +58,7 @@ def show(page: Page, as_json: bool, results: dict[str, Any] | None = None) -> No
         from pegasos.report import to_dict
         from pegasos.report.values import plain
 
-        document = {"results": plain(results or {}), **to_dict(page)}
-        print(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+        print(json_text({"results": plain(results or {}), **to_dict(page)}))
         return
     console = _console()
     console.print(f"[bold]{_plain(page.title)}[/bold]")
@@ -73,7 +84,12 @@ def write_json(page: Page, path: Path) -> None:
     """A page as a JSON file."""
     from pegasos.report import to_dict
 
-    write_text(path, json.dumps(to_dict(page), ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    write_text(path, json_text(to_dict(page)) + "\n")
+
+
+def json_text(document: Any) -> str:
+    """A document as JSON that every reader takes."""
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def note(text: str) -> None:

@@ -1,7 +1,7 @@
 """`pegasos predict`: labels of the rows of a file from a saved model."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,24 +20,22 @@ def predict(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the labels there.")
     ] = None,
     label: options.Label = None,
-    scores: Annotated[bool, typer.Option("--scores", help="Print the scores of the classes, too.")] = False,
+    scores: Annotated[bool, typer.Option("--scores", help="Print the scores of the classes, too, after tabs.")] = False,
     json: options.Json = False,
 ) -> None:
     """Predict the labels of DATA, one per line; where DATA has labels, say how many are right."""
     import pegasos
     from pegasos import storage
     from pegasos.cli import output as out
-    from pegasos.cli.setup import core, rows_like
+    from pegasos.cli.setup import as_dense, core, rows_like
 
-    out.check_outputs(output)
+    out.check_outputs(output, inputs=(model, data))
     loaded = pegasos.load(model)
-    about = storage.describe(model)["about"] or {}
-    names = about.get("feature_names") if isinstance(about.get("feature_names"), list) else None
-    known_label = about.get("label_name") if isinstance(about.get("label_name"), str) else None
-    rows = rows_like(data, core(loaded).n_features_in_, names, known_label if label is None else label)
-    predicted = loaded.predict(rows.X)
-    right = None if rows.y is None else float(loaded.score(rows.X, rows.y))
-    table = loaded.decision_function(rows.X) if scores and hasattr(loaded, "decision_function") else None
+    rows = rows_like(data, training_layout(loaded, storage.describe(model)["about"]), label)
+    X = as_dense(rows.X, loaded)
+    predicted = loaded.predict(X)
+    right = None if rows.y is None else share_right(loaded, X, rows)
+    table = loaded.decision_function(X) if scores and hasattr(loaded, "decision_function") else None
     if json:
         _write(_as_json(predicted, right, table), output)
         return
@@ -45,6 +43,38 @@ def predict(
     if right is not None:
         name = "accuracy" if hasattr(core(loaded), "classes_") else "R²"
         out.note(f"{name} {right:.4f} on {rows.X.shape[0]} rows")
+
+
+def training_layout(model, about) -> dict[str, Any]:
+    """How the training file was laid out, as far as the model file tells; whatever else it says is left alone."""
+    from pegasos.cli.setup import core
+
+    about = about if isinstance(about, dict) else {}
+    names, label, first = (about.get(key) for key in ("feature_names", "usual_label", "first_index"))
+    n_features = core(model).n_features_in_
+    known = isinstance(names, list) and len(names) == n_features and all(isinstance(name, str) for name in names)
+    return {
+        "n_features": n_features,
+        "feature_names": names if known else None,
+        "usual_label": label if isinstance(label, str) else None,
+        "first_index": first if first in (0, 1) else None,
+    }
+
+
+def share_right(model, X, rows) -> float | None:
+    """How good the predictions are, or None with a warning where the labels of the file are of another kind."""
+    import warnings
+
+    from pegasos.cli.setup import core
+
+    known = core(model).classes_ if hasattr(core(model), "classes_") else None
+    words = rows.y.dtype.kind == "U"
+    if words != (known is not None and known.dtype.kind == "U"):
+        warnings.warn(
+            f"The labels of {rows.name} are of another kind than the model's and are not compared.", stacklevel=2
+        )
+        return None
+    return float(model.score(X, rows.y))
 
 
 def lines_of(predicted, scores=None) -> list[str]:
@@ -55,7 +85,7 @@ def lines_of(predicted, scores=None) -> list[str]:
     if scores is None:
         return texts
     rows = scores.reshape(len(texts), -1).tolist()
-    return [" ".join([text, *(f"{score:.9g}" for score in row)]) for text, row in zip(texts, rows, strict=True)]
+    return ["\t".join([text, *(f"{score:.9g}" for score in row)]) for text, row in zip(texts, rows, strict=True)]
 
 
 def label_text(label) -> str:
@@ -70,10 +100,10 @@ def _as_json(predicted, right: float | None, scores) -> str:
 
     from pegasos.report.values import plain
 
-    document = {"labels": plain(predicted), "score": right}
+    document = {"labels": plain(predicted), "score": plain(right)}
     if scores is not None:
         document["scores"] = plain(scores)
-    return json.dumps(document, ensure_ascii=False) + "\n"
+    return json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _write(text: str, path: Path | None) -> None:

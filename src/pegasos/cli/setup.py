@@ -7,36 +7,51 @@ import numpy as np
 
 from pegasos.io.base import DataError, Dataset
 
+LARGEST = 1e100
 SCALES = ("auto", "none", "standard", "max")
 
 
-def labelled(name: str, label: str | None, regression: bool = False) -> Dataset:
+def labelled(name: str, label: str | None, regression: bool | None = None) -> Dataset:
     """Load data that has labels of the right kind."""
     from pegasos.datasets import load
 
     data = load(name, label=label)
     check_labels(data, regression)
+    check_values(data)
+    if data.X_test is not None and data.y_test is None:  # nothing to test with
+        data = replace(data, X_test=None)
     return data
 
 
-def check_labels(data: Dataset, regression: bool) -> None:
-    """Raise DataError for labels that are missing or of the wrong kind."""
+def check_labels(data: Dataset, regression: bool | None) -> None:
+    """Raise DataError for labels that are missing or of the wrong kind; None: there is no regression to propose."""
     if data.y is None:
         raise DataError(f"{data.name} has no labels to learn from.")
     if regression and data.y.dtype.kind not in "iuf":
         raise DataError(
-            f"{data.name} has labels that are no numbers, such as {data.y[0]!s}; --regression needs numbers."
+            f"{data.name} has labels such as {data.y[0]!s}, which are no numbers; --regression needs numbers."
         )
-    if not regression and data.y.dtype.kind == "f":
-        odd = data.y[data.y != np.floor(data.y)][0]
-        raise DataError(f"{data.name} has labels such as {odd:g}; use --regression to predict numbers.")
+    if regression or data.y.dtype.kind != "f":
+        return
+    odd = data.y[data.y != np.floor(data.y)]
+    if odd.size:
+        instead = "" if regression is None else "; use --regression to predict numbers"
+        raise DataError(f"{data.name} has labels such as {odd[0]:g}, which are no classes{instead}.")
+
+
+def check_values(data: Dataset) -> None:
+    """Raise DataError for numbers whose squares overflow."""
+    values = data.X.data if hasattr(data.X, "indptr") else data.X
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    if largest > LARGEST:
+        raise DataError(f"{data.name} holds values up to {largest:.3g}, too large to compute with; scale them first.")
 
 
 def with_test_part(data: Dataset, test: str | None, label: str | None, seed: int) -> Dataset:
     """The data with test rows from a file, held out at random, or as the set brings them along."""
     if test is None:
         return data
-    share = _share(test)
+    share = share_of(test)
     if share is None:
         return replace(data, **_test_file(data, test, label))
     from sklearn.model_selection import train_test_split
@@ -52,7 +67,10 @@ def with_test_part(data: Dataset, test: str | None, label: str | None, seed: int
     return replace(data, X=X, y=y, X_test=X_test, y_test=y_test)
 
 
-def _share(test: str) -> float | None:
+def share_of(test: str | None) -> float | None:
+    """The share of rows to hold out that --test asks for, or None for a file."""
+    if test is None:
+        return None
     try:
         share = float(test)
     except ValueError:
@@ -64,17 +82,31 @@ def _share(test: str) -> float | None:
 
 def _test_file(data: Dataset, test: str, label: str | None) -> dict[str, Any]:
     """Rows and labels of a test file."""
-    found = rows_like(test, data.n_features, data.feature_names, data.label_name or label)
+    found = rows_like(test, like(data, label))
     if found.y is None:
         raise DataError(f"{found.name} has no labels to test with; `pegasos predict` labels such a file.")
+    check_values(found)
+    if (found.y.dtype.kind == "U") != (data.y.dtype.kind == "U"):
+        kinds = ("words", "numbers") if found.y.dtype.kind == "U" else ("numbers", "words")
+        raise DataError(f"{found.name} has {kinds[0]} as labels, but {data.name} has {kinds[1]}.")
     return {"X_test": found.X, "y_test": found.y}
 
 
-def rows_like(name: str, n_features: int, feature_names: list[str] | None, label: str | int | None) -> Dataset:
-    """Rows with the features of a model, with labels or without."""
-    from pegasos.datasets import NAMES, load
+def like(data: Dataset, label: str | None) -> dict[str, Any]:
+    """How to read further rows with the features of these."""
+    return {
+        "n_features": data.n_features,
+        "feature_names": data.feature_names,
+        "first_index": data.first_index,
+        "usual_label": data.label_name if data.label_name is not None else label,
+    }
 
-    data = load(name, label=None if name in NAMES else label, n_features=n_features, feature_names=feature_names)
+
+def rows_like(name: str, wishes: dict[str, Any], label: str | None = None) -> Dataset:
+    """Rows with the features of a model, with labels or without."""
+    from pegasos.datasets import load
+
+    data = load(name, label=label, **wishes)
     if data.X_test is not None:  # a known set: the rows that nobody trained on
         data = replace(data, X=data.X_test, y=data.y_test, X_test=None, y_test=None)
     return data
@@ -91,15 +123,30 @@ def estimator_for(parameters: dict[str, Any], regression: bool, seed: int, verbo
         if name not in known:
             needs = "does not go with" if regression else "needs"
             raise ValueError(f"{option(name)} {needs} --regression.")
-    return kind(**parameters, random_state=seed, verbose=verbose)
+    model = kind(**parameters, random_state=seed, verbose=verbose)
+    check_parameters(model)
+    return model
+
+
+def check_parameters(model) -> None:
+    """Raise as `fit` would, before anything is loaded."""
+    from pegasos.estimators.validation import check_combinations, check_supported
+
+    model._validate_params()
+    check_supported(model)
+    check_combinations(model)
+
+
+def check_scale(how: str) -> None:
+    """Raise ValueError for a way of scaling that is not known."""
+    if how not in SCALES:
+        raise ValueError(f"--scale {how!r} is not known; choose from {', '.join(SCALES)}.")
 
 
 def scaler_for(X, how: str):
     """A scaler, or None to leave the features as they are."""
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-    if how not in SCALES:
-        raise ValueError(f"--scale {how!r} is not known; choose from {', '.join(SCALES)}.")
     sparse = hasattr(X, "indptr")
     if how == "auto":
         largest = abs(X).max() if sparse else max(X.max(initial=0), -X.min(initial=0))
@@ -107,6 +154,12 @@ def scaler_for(X, how: str):
     if how == "standard":
         return StandardScaler(with_mean=not sparse)
     return MaxAbsScaler() if how == "max" else None
+
+
+def as_dense(X, model):
+    """Rows as the model takes them: what centres features needs them dense."""
+    scaler = model[0] if hasattr(model, "steps") else model
+    return X.toarray() if hasattr(X, "toarray") and getattr(scaler, "with_mean", False) else X
 
 
 def scaled(model, scaler):

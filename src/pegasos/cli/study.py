@@ -35,6 +35,7 @@ def study(
 ) -> None:
     """Run an experiment of the source documents: published beside ours, and where the document is wrong."""
     from pegasos.cli import output as out
+    from pegasos.io.base import DataError
     from pegasos.report import MissingExtra, check_available
 
     names = chosen(name, every)
@@ -47,17 +48,26 @@ def study(
     except MissingExtra as error:
         drawing = False
         out.note(f"no figures: {error}")
-    pages = []
+    pages, failed = [], []
     for each in names:
-        page = run(each, quick, seed)
+        try:
+            page = run(each, quick, seed)
+        except DataError as error:  # the others may have their data
+            failed.append(str(error))
+            continue
         write(page, folder / each, drawing)
         if not json:
             out.show(page, False)
             out.note(f"{each}: {page.seconds:.1f} s, files in {folder / each}")
         pages.append(page)
+    if pages:
+        out.write_report(pages, report)
     if json:
         show_json(pages)
-    out.write_report(pages, report)
+    if failed:
+        raise DataError(
+            failed[0] if len(names) == 1 else f"{len(failed)} of {len(names)} studies had no data: {failed[0]}"
+        )
 
 
 def chosen(name: str | None, every: bool) -> list[str]:
@@ -100,8 +110,7 @@ def write(page, folder: Path, drawing: bool) -> None:
 
 def show_json(pages) -> None:
     """One object with all pages."""
-    import json
-
+    from pegasos.cli.output import json_text
     from pegasos.report import to_dict
 
-    print(json.dumps({"studies": [to_dict(page) for page in pages]}, ensure_ascii=False, indent=2, allow_nan=False))
+    print(json_text({"studies": [to_dict(page) for page in pages]}))

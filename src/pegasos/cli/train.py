@@ -1,7 +1,6 @@
 """`pegasos train`: fit a model, say how good it is, and save it."""
 
 import time
-import warnings
 from contextlib import nullcontext
 from typing import Any
 
@@ -32,29 +31,36 @@ def train(
     from pegasos.cli import output as out
     from pegasos.cli import setup
     from pegasos.cli.values import single_values
-    from pegasos.estimators.watching import recording
 
     given = single_values(parameters)
-    out.check_outputs(output, report=report)
-    found = setup.with_test_part(setup.labelled(data, label, regression), test, label, seed)
+    setup.check_scale(scale)
+    setup.share_of(test)
+    out.check_outputs(output, report=report, inputs=(data, test))
     watched = out.on_terminal() and not json
-    model = setup.scaled(
-        setup.estimator_for(given, regression, seed, verbose=int(watched)), setup.scaler_for(found.X, scale)
-    )
-    started = time.perf_counter()
-    with recording() if report else nullcontext(), warnings.catch_warnings():
-        model.fit(found.X, found.y)
-    seconds = time.perf_counter() - started
+    svm = setup.estimator_for(given, regression, seed, verbose=int(watched))
+    found = setup.with_test_part(setup.labelled(data, label, regression), test, label, seed)
+    model = setup.scaled(svm, setup.scaler_for(found.X, scale))
+    seconds = fit(model, found, recorded=report is not None)
+    if output is not None:
+        save(model, output, found, label)
     results = results_of(model, found, seconds)
     page = page_of(model, found, results)
-    if output is not None:
-        save(model, output, found)
+    out.write_report(page, report)
     out.show(page, json, results)
     out.note(f"model: {output}" if output else "The model is not saved; -o FILE saves it.")
-    out.write_report(page, report)
 
 
-def save(model, path, data) -> None:
+def fit(model, data, recorded: bool) -> float:
+    """Fit, with records for figures where they are wanted; the seconds it took."""
+    from pegasos.estimators.watching import recording
+
+    started = time.perf_counter()
+    with recording() if recorded else nullcontext():
+        model.fit(data.X, data.y)
+    return time.perf_counter() - started
+
+
+def save(model, path, data, label: str | None) -> None:
     """Save a model with what predicting needs to know about files."""
     import pegasos
     from pegasos.cli.output import command_line
@@ -63,7 +69,8 @@ def save(model, path, data) -> None:
         "data": data.name,
         "fingerprint": data.fingerprint,
         "feature_names": data.feature_names,
-        "label_name": data.label_name,
+        "usual_label": data.label_name if data.label_name is not None else label,
+        "first_index": data.first_index,
         "command": command_line(),
     }
     pegasos.save(model, path, about)
@@ -73,7 +80,7 @@ def results_of(model, data, seconds: float) -> dict[str, Any]:
     """What there is to know about a fitted model."""
     import numpy as np
 
-    from pegasos.cli.setup import core, scaler_name
+    from pegasos.cli.setup import as_dense, core, scaler_name
 
     svm = core(model)
     score = "R²" if not hasattr(svm, "classes_") else "accuracy"
@@ -93,7 +100,7 @@ def results_of(model, data, seconds: float) -> dict[str, Any]:
         found["support rows"] = int(svm.support_.size)
     if data.X_test is not None:
         found["test rows"] = data.X_test.shape[0]
-        found[f"test {score}"] = model.score(data.X_test, data.y_test)
+        found[f"test {score}"] = model.score(as_dense(data.X_test, model), data.y_test)
     return {name: value for name, value in found.items() if value is not None}
 
 

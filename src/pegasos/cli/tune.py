@@ -1,6 +1,5 @@
 """`pegasos tune`: every combination of the values given, by cross-validation, in one pass over the data."""
 
-import time
 from typing import Annotated, Any
 
 import typer
@@ -43,16 +42,19 @@ def tune(
     from pegasos import PegasosSearchCV
     from pegasos.cli import output as out
     from pegasos.cli import setup
-    from pegasos.cli.train import save
+    from pegasos.cli.train import fit, save
 
     fixed, grid = split_grid(parameters)
-    if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"--time-limit {time_limit:g}: seconds must be positive.")
-    out.check_outputs(output, report=report)
+    if time_limit is not None and not 0 < time_limit < float("inf"):
+        raise ValueError(f"--time-limit {time_limit:g}: seconds must be positive and finite.")
+    svm = checked(fixed, grid, scoring, regression, seed)
+    setup.check_scale(scale)
+    out.check_outputs(output, report=report, inputs=(data,))
     found = setup.labelled(data, label, regression)
+    check_classes(found, regression)
     scaler = setup.scaler_for(found.X, scale)
-    model = setup.scaled(setup.estimator_for(fixed, regression, seed), scaler)
-    grid = grid or default_grid(model, found, scaler)
+    model = setup.scaled(svm, scaler)
+    grid = grid or default_grid(svm, found, scaler)
     prefix = "" if scaler is None else "svm__"
     search = PegasosSearchCV(
         model,
@@ -62,16 +64,43 @@ def tune(
         max_time=time_limit,
         verbose=int(out.on_terminal() and not json),
     )
-    started = time.perf_counter()
-    search.fit(found.X, found.y)
-    seconds = time.perf_counter() - started
+    seconds = fit(search, found, recorded=report is not None)
+    if not search.best_score_ > float("-inf"):
+        raise ValueError(f"No combination could be scored on {found.name}; try another --scoring or --time-limit.")
     if output is not None:
-        save(search.best_estimator_, output, found)
+        save(search.best_estimator_, output, found, label)
     results = results_of(search, grid, prefix, seconds)
     page = page_of(search, found, grid, prefix, results)
+    out.write_report(page, report)
     out.show(page, json, results)
     out.note(f"model: {output}" if output else "The best model is not saved; -o FILE saves it.")
-    out.write_report(page, report)
+
+
+def checked(fixed: dict[str, Any], grid: dict[str, list], scoring: str | None, regression: bool, seed: int):
+    """The estimator, once all values and the scorer are known to be right."""
+    from sklearn.metrics import get_scorer_names
+
+    from pegasos.cli import setup
+
+    if scoring is not None and scoring not in get_scorer_names():
+        raise ValueError(
+            f"--scoring {scoring!r} is not a scorer of scikit-learn, such as accuracy or balanced_accuracy."
+        )
+    firsts = {name: values[0] for name, values in grid.items()}
+    for name, values in grid.items():
+        for value in values:
+            setup.estimator_for(fixed | firsts | {name: value}, regression, seed)
+    return setup.estimator_for(fixed, regression, seed)
+
+
+def check_classes(data, regression: bool) -> None:
+    """Raise DataError where there is nothing to tell apart."""
+    import numpy as np
+
+    from pegasos.io.base import DataError
+
+    if not regression and len(np.unique(data.y)) < 2:
+        raise DataError(f"{data.name} has one class only, {data.y[0]!s}; at least two are needed.")
 
 
 def split_grid(parameters: dict[str, str]) -> tuple[dict[str, Any], dict[str, list]]:
@@ -83,18 +112,15 @@ def split_grid(parameters: dict[str, str]) -> tuple[dict[str, Any], dict[str, li
     return fixed, {name: values for name, values in several.items() if len(values) > 1}
 
 
-def default_grid(model, data, scaler) -> dict[str, list]:
+def default_grid(svm, data, scaler) -> dict[str, list]:
     """What is tried where no option has several values: λ, and for an RBF kernel the width."""
-    from pegasos.cli.setup import core
+    from pegasos.kernels import scale_gamma
 
-    svm = core(model)
     if svm.lam is not None or svm.C is not None:
         raise ValueError("There is nothing to tune: give an option several values, as in --lam 1e-5:10:7.")
     grid = dict(DEFAULT_GRID)
     if svm.kernel == "rbf" and svm.gamma == "scale":
-        X = data.X if scaler is None else scaler.fit_transform(data.X)
-        variance = float(X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "multiply") else X.var())
-        one = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        one = scale_gamma(data.X if scaler is None else scaler.fit_transform(data.X))
         grid["gamma"] = [float(f"{factor * one:.3g}") for factor in DEFAULT_RBF_GAMMAS]
     return grid
 

@@ -38,6 +38,7 @@ PARAMETERS = {
     "project": Parameter("switch", "Project on the ball that holds the optimum.", (), "Steps"),
     "cache_size": Parameter("number", "Megabytes for the kernel matrix.", (), "Steps"),
 }  # fmt: skip
+MOST_VALUES = 1000  # of one range
 SWITCHES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 
 
@@ -71,9 +72,9 @@ def option(name: str) -> str:
 def _range(name: str, text: str) -> list[Any]:
     first, last, count = text.split(":")
     low, high, many = _number(name, first), _number(name, last), _integer(name, count)
-    if not (0 < low < math.inf and 0 < high < math.inf and many >= 2):
+    if not (0 < low < math.inf and 0 < high < math.inf and 2 <= many <= MOST_VALUES):
         raise ValueError(
-            f"{option(name)} {text}: a range is FROM:TO:COUNT with positive ends and a count of 2 or more."
+            f"{option(name)} {text}: a range is FROM:TO:COUNT with positive ends and a count of 2 to {MOST_VALUES}."
         )
     exponents = [math.log10(low) + (math.log10(high) - math.log10(low)) * i / (many - 1) for i in range(many)]
     values = [float(f"{10**exponent:.12g}") for exponent in exponents]

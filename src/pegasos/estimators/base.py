@@ -16,7 +16,7 @@ from pegasos.estimators import validation
 from pegasos.estimators.memory import Memory, without_rows
 from pegasos.estimators.watching import CallbackSupportMixin, TaskTree, progress_shown
 from pegasos.fingerprint import fingerprint
-from pegasos.kernels import NAMES, USE_GAMMA, Kernel, canonical, spread, squared_norms
+from pegasos.kernels import NAMES, USE_GAMMA, Kernel, canonical, scale_gamma, squared_norms
 
 if TYPE_CHECKING:
     from pegasos.problems import Problems
@@ -79,8 +79,7 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         if gamma == "auto":
             gamma = 1.0 / X.shape[1]
         elif gamma == "scale":
-            variance = spread(X, weights) if name in USE_GAMMA else 0.0
-            gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+            gamma = scale_gamma(X, weights) if name in USE_GAMMA else 1.0
         function = self.kernel if name == "callable" else None
         return Kernel(name, float(gamma), self.degree, self.coef0, function, dict(self.kernel_params or {}))
 

@@ -17,17 +17,21 @@ def read(
     label: str | int | None = None,
     n_features: int | None = None,
     feature_names: list[str] | None = None,
+    first_index: int | None = None,
+    usual_label: str | int | None = None,
 ) -> Dataset:
     """Read rows and labels from a file.
 
     The label column of a table is the last one, or `label`: a name of the header, or a number counted from 0 (negative
     ones from the end). For rows to predict, `n_features` and `feature_names` are those of the model; labels may then
-    be missing, and the columns of a file with a header are found by name. A file that cannot be read as data raises
-    DataError, in a sentence that names the file and the thing.
+    be missing, and the columns of a file with a header are found by name. `usual_label` is the label column of the
+    training file, if this file has it, too, and `first_index` (0 or 1) is where features of LIBSVM text count from
+    there. A file that cannot be read as data raises DataError, in a sentence that names the file and the thing.
     """
     path = Path(path)
     check_readable(path)
-    wish = Wish(label, n_features, feature_names)
+    chosen = usual_label if label is None else label
+    wish = Wish(chosen, n_features, feature_names, first_index, firm=label is not None)
     dataset = _read(path, wish)
     dataset.source = dataset.source or str(path)
     return dataset

@@ -28,6 +28,7 @@ class Dataset:
     feature_names: list[str] | None = None
     label_name: str | None = None
     image_shape: tuple[int, int] | None = None
+    first_index: int | None = None  # of LIBSVM text: whether its features count from 0 or from 1
 
     @property
     def n_features(self) -> int:
@@ -59,6 +60,8 @@ class Wish:
     label: str | int | None = None
     n_features: int | None = None
     feature_names: list[str] | None = None
+    first_index: int | None = None
+    firm: bool = True  # whether `label` is asked for, or only what the column of other files was
 
     @property
     def width(self) -> int | None:
@@ -75,7 +78,7 @@ def _encoded(y: np.ndarray | None) -> np.ndarray | None:
 
 def check_no_label_choice(name: str, wish: Wish, instead: str) -> None:
     """Raise DataError if a label column is asked for where there is none to choose."""
-    if wish.label is not None:
+    if wish.label is not None and wish.firm:
         raise DataError(f"{name}: a label column ({wish.label!r}) can be chosen in tables only; {instead}.")
 
 

@@ -44,7 +44,15 @@ def choose(file: str, names: list[str] | None, n_columns: int, wish: Wish) -> Co
     if n_columns == 1:
         raise DataError(f"{file} has one column; a table needs at least one feature and a label.")
     label = n_columns - 1 if wish.label is None else _place(file, names, n_columns, wish.label)
-    return _all_but(label, n_columns, names)
+    return _without_index(file, _all_but(label, n_columns, names))
+
+
+def _without_index(file: str, columns: Columns) -> Columns:
+    """pandas writes its index as a first column without a name: numbers of rows, and no feature."""
+    if not columns.names or columns.names[0] or columns.label == 0 or len(columns.features) < 2:
+        return columns
+    warnings.warn(f"{file}: the first column has no name; taken as an index and left out.", UserWarning, stacklevel=2)
+    return Columns(columns.features[1:], columns.label, columns.names)
 
 
 def _by_name(file: str, names: list[str], wish: Wish) -> Columns:
@@ -61,6 +69,8 @@ def _by_name(file: str, names: list[str], wish: Wish) -> Columns:
     if wish.label is not None:
         label = _find(names, len(names), wish.label)
         label = label if label in others else None
+        if label is None and wish.firm:
+            raise DataError(f"{file} has no column {wish.label!r} besides the features of the model.")
     left_out = [names[column] for column in others if column != label]
     if left_out:
         word = "columns {} are" if len(left_out) > 1 else "column {} is"
@@ -75,12 +85,14 @@ def _by_count(file: str, names: list[str] | None, n_columns: int, wish: Wish) ->
     """As many features as a model has, with a label or without."""
     width = wish.width or 0
     named = isinstance(wish.label, str) and names is not None and wish.label in names
-    if n_columns == width and not named:
+    if n_columns == width and not named and not (wish.firm and wish.label is not None):
         return Columns(list(range(n_columns)), None, names)
     if n_columns == width + 1:
-        label = n_columns - 1 if wish.label is None else _place(file, names, n_columns, wish.label)
+        label = n_columns - 1
+        if wish.label is not None and (wish.firm or _find(names, n_columns, wish.label) is not None):
+            label = _place(file, names, n_columns, wish.label)
         return _all_but(label, n_columns, names)
-    if named and n_columns == width:
+    if n_columns == width:
         raise DataError(f"{file} has {width - 1} columns besides {wish.label!r}, but the model has {width} features.")
     raise DataError(
         f"{file} has {n_columns} {'column' if n_columns == 1 else 'columns'}, but the model has {width} "

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from pegasos.io import plain
 from pegasos.io.base import DataError, Dataset, Wish, check_no_label_choice
 from pegasos.io.labels import labels_from_text, whole_if_possible
-from pegasos.io.text import SMALL, Text
+from pegasos.io.text import Text, is_large
 
 
 def read_libsvm(text: Text, wish: Wish) -> Dataset:
@@ -18,12 +18,13 @@ def read_libsvm(text: Text, wish: Wish) -> Dataset:
     check_no_label_choice(text.name, wish, "in a LIBSVM file it is the first entry of each line")
     pairs = _parsed(text)
     y = _labels(text, pairs.labels, wish)
-    X = _matrix(text, pairs, wish)
-    return Dataset(text.name, X, y, format="libsvm")
+    first = _first_index(text, pairs.indices, wish)
+    X = _matrix(text, pairs, first, wish)
+    return Dataset(text.name, X, y, format="libsvm", first_index=first)
 
 
 def _parsed(text: Text) -> plain.Pairs:
-    if len(text.data) >= SMALL:
+    if is_large(len(text.data)):
         from pegasos.io import fast
 
         pairs = fast.pairs(text)
@@ -47,11 +48,10 @@ def _labels(text: Text, labels: list[str | None] | np.ndarray, wish: Wish) -> np
     return labels_from_text(tokens, lambda row: text.in_line(text.row_position(row)), optional=bool(wish.width))
 
 
-def _matrix(text: Text, pairs: plain.Pairs, wish: Wish) -> csr_matrix:
+def _matrix(text: Text, pairs: plain.Pairs, first: int, wish: Wish) -> csr_matrix:
     values, indices = pairs.values, pairs.indices
     indptr = np.concatenate([[0], np.cumsum(pairs.lengths)])
-    if indices.size and indices.min() > 0:
-        indices -= np.int32(1)
+    indices -= np.int32(first)
     width = int(indices.max()) + 1 if indices.size else 0
     if wish.width is not None:
         if width > wish.width:
@@ -64,6 +64,14 @@ def _matrix(text: Text, pairs: plain.Pairs, wish: Wish) -> csr_matrix:
         _order(text, X)
     X.has_canonical_format = True  # known, and not worth another look
     return X
+
+
+def _first_index(text: Text, indices: np.ndarray, wish: Wish) -> int:
+    """Whether features count from 0 or from 1: as in the training file, else from 1 unless a 0 occurs."""
+    lowest = int(indices.min()) if indices.size else 1
+    if wish.first_index == 1 and lowest == 0:
+        raise DataError(f"{text.name} has a feature 0, but the features of the training file count from 1.")
+    return min(lowest, 1) if wish.first_index is None else wish.first_index
 
 
 def _without_unseen(text: Text, values, indices, indptr, width: int):

@@ -8,7 +8,7 @@ from pegasos.io import plain, sniff
 from pegasos.io.base import DataError, Dataset, Wish
 from pegasos.io.columns import Columns, choose
 from pegasos.io.labels import labels_from_text, whole_if_possible
-from pegasos.io.text import BLANK, SMALL, Text, split
+from pegasos.io.text import BLANK, Text, is_large, split
 
 
 def read_table(text: Text, rows: list[sniff.Line], wish: Wish) -> Dataset:
@@ -20,8 +20,8 @@ def read_table(text: Text, rows: list[sniff.Line], wish: Wish) -> Dataset:
     begin, first = rows[0] if names is None else rows[1]
     width = len(split(first, delimiter))
     if names is not None and len(names) != width:
-        line = text.line_number(begin)
-        raise DataError(f"{text.name}: the header has {len(names)} fields, but line {line} has {width}.")
+        lines = [text.line_number(position) for position, _ in rows[:2]]
+        raise DataError(f"{text.name}: line {lines[0]} has {len(names)} fields, but line {lines[1]} has {width}.")
     columns = choose(text.name, names, width, wish)
     X, labels = _parsed(text, begin, delimiter, width, columns)
     return Dataset(
@@ -35,7 +35,7 @@ def read_table(text: Text, rows: list[sniff.Line], wish: Wish) -> Dataset:
 
 
 def _parsed(text: Text, begin: int, delimiter: str, width: int, columns: Columns):
-    if len(text.data) - begin >= SMALL:
+    if is_large(len(text.data) - begin):
         from pegasos.io import fast
 
         parsed = fast.table(text, begin, delimiter, width, columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,6 +48,11 @@ class Text:
     def in_line(self, position: int) -> str:
         """The beginning of a sentence about the line at a position."""
         return f"{self.name}: in line {self.line_number(position)}"
+
+
+def is_large(n_bytes: int) -> bool:
+    """Whether compiled loops are worth loading; interpreted ones (NUMBA_DISABLE_JIT) are slower than plain Python."""
+    return n_bytes >= SMALL and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def decoded(data: bytes) -> str:

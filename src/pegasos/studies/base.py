@@ -41,6 +41,14 @@ def merged(data: Dataset) -> Dataset:
     return Dataset(data.name, X, y, source=data.source, format=data.format, image_shape=data.image_shape)
 
 
+def estimator(seed: int, **parameters):
+    """The Pegasos of both reports on USPS: with replacement, last iterate, no bias."""
+    from pegasos import PegasosClassifier
+
+    fixed = {"sampling": "replacement", "average": False, "fit_intercept": False, "random_state": seed}
+    return PegasosClassifier(**(fixed | parameters))
+
+
 def timed(function: Callable):
     """The result of a call, and its seconds."""
     started = time.perf_counter()

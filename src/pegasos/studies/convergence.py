@@ -185,7 +185,7 @@ def remarks(course: Course, found: dict) -> list[Remark]:
     texts = {
         "M5": "The notes test the drawn row with 1/(tλ) on the counts of t − 1 steps. The exact test, used here, has "
         "1/((t−1)λ), and the first step always pulls.",
-        "A18": "The bound is proved for the full sub-gradient and the uniform average, including w₁ = 0 and without "
+        "bound": "The bound is proved for the full sub-gradient and the uniform average, including w₁ = 0 and without "
         f"w_(T+1). For single draws it holds in expectation. R = {course.R:.3g} here, the constant feature included.",
         "note": "Above the optimum after the same single draws: "
         + ", ".join(f"{name} {above:.2g}" for name, above in after.items())

@@ -41,9 +41,10 @@ def run(context: Context) -> Page:
         sets.append(data.facts())
         for solver, passes in task.passes.items():
             context.tell(f"{task.title}: {solver}, {passes} passes")
-            results = [fitted(task, solver, passes, split, context.seed) for split in _splits(task, data, context)]
+            splits = _splits(task, data, context)
+            results = [fitted(task, solver, passes, split, context.seed) for split in splits]
             rows.append(result_row(task, solver, passes, results, context.quick))
-            curves[task.title, solver] = results[0]["model"].history_
+            curves[task.title, solver] = history_of(task, results[-1], splits[-1])
         del data
     return Page(
         "paper",
@@ -52,7 +53,8 @@ def run(context: Context) -> Page:
         [result_table(rows), published_table()],
         figures(rows, curves),
         remarks(),
-        settings={task.title: {**task.parameters, "passes": task.passes} for task in TASKS} | {"seed": context.seed},
+        settings={task.title: {**task.parameters, "passes": task.passes} for task in TASKS}
+        | {"covtype": "features standardised, with a bias", "kernels": "no bias", "seed": context.seed},
         data=sets,
     )  # fmt: skip
 
@@ -90,15 +92,15 @@ def covtype(data: Dataset, seed: int):
     yield X, y, X_test, y_test
 
 
-def _splits(task: Task, data: Dataset, context: Context):
-    return eight(data, context.seed) if context.quick else task.splits(data, context.seed)
+def _splits(task: Task, data: Dataset, context: Context) -> list[tuple]:
+    return list(eight(data, context.seed) if context.quick else task.splits(data, context.seed))
 
 
 TASKS = [
     Task("USPS, 8 against the rest", "usps", {"kernel": "rbf", "gamma": 2.0, "lam": 1.36e-4},
          {"pegasos": 20, "sdca": 5}, 0.457, {"Pegasos": 120, "SDCA": 21, "LASVM": 1.8}, eight_splits),
     Task("MNIST, 8 against the rest", "mnist", {"kernel": "rbf", "gamma": 0.02, "lam": 1.67e-5},
-         {"sdca": 3}, 0.6, {"Pegasos": 4200, "SDCA": 1800, "LASVM": 280}, eight),
+         {"pegasos": 2, "sdca": 3}, 0.6, {"Pegasos": 4200, "SDCA": 1800, "LASVM": 280}, eight),
     Task("Adult", "adult", {"kernel": "rbf", "gamma": 0.05, "lam": 3.07e-5, "cache_size": 4500},
          {"pegasos": 4, "sdca": 3}, 15.5, {"Pegasos": 30, "SDCA": 4.8, "LASVM": 1.5}, adult),
     Task("covtype, 2 against the rest", "covtype", {"kernel": "linear", "lam": 1e-6},
@@ -112,11 +114,21 @@ def fitted(task: Task, solver: str, passes: int, split: tuple, seed: int) -> dic
 
     X, y, X_test, y_test = split
     model = PegasosClassifier(solver=solver, max_passes=passes, random_state=seed, **task.parameters)
+    some = np.r_[np.flatnonzero(y == y[0])[:50], np.flatnonzero(y != y[0])[:50]]
+    model.fit(X[some], y[some])  # compiles, out of the clock
     started = time.perf_counter()
-    with recording():
-        model.fit(X, y)
+    model.fit(X, y)
     seconds = time.perf_counter() - started
-    return {"model": model, "seconds": seconds, "error": 100 * np.mean(model.predict(X_test) != y_test)}
+    error = 100 * np.mean(model.predict(X_test) != y_test)
+    return {"model": model, "seconds": seconds, "error": error, "history": model.history_}
+
+
+def history_of(task: Task, result: dict, split: tuple) -> list[dict]:
+    """Objective and gap on the way, of a second fit: each record costs a pass; MNIST takes too long for that."""
+    if task.name == "mnist":
+        return result["history"]
+    with recording():
+        return result["model"].fit(*split[:2]).history_
 
 
 # --- what is said ----------------------------------------------------------------------------------------------------
@@ -128,7 +140,7 @@ def result_row(task: Task, solver: str, passes: int, results: list[dict], quick:
     spread = None if len(errors) == 1 else f"{min(errors):.2f}–{max(errors):.2f}"
     mean = lambda read: float(np.mean([read(result) for result in results]))
     objective, gap = mean(lambda r: r["model"].objective_[0]), mean(lambda r: r["model"].dual_gap_[0])
-    published = None if quick else task.error
+    published = None if quick or solver == "sdca" else task.error
     theirs = None if quick else task.seconds["SDCA" if solver == "sdca" else "Pegasos"]
     return [task.title, solver, passes, published, mean(lambda r: r["error"]), spread, theirs,
             mean(lambda r: r["seconds"]), objective, gap]  # fmt: skip
@@ -155,7 +167,7 @@ def result_table(rows: list[list]) -> Table:
 def published_table() -> Table:
     """The paper's own table."""
     rows = [[task.title, task.error, *(task.seconds[name] for name in ("Pegasos", "SDCA", "LASVM"))] for task in TASKS]
-    columns = ["task", "error % (Pegasos)", "Pegasos s", "SDCA s", "LASVM or SVM-Perf s"]
+    columns = ["task", "error % (Pegasos)", "Pegasos s", "SDCA s", "LASVM s"]
     return Table("published", "As published", columns, rows)
 
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from pegasos.plotting import HeatmapDisplay
 from pegasos.report.page import Page, Remark, Table
-from pegasos.studies.base import Context, merged, shown, timed
-from pegasos.studies.usps_kernels import estimator
+from pegasos.studies.base import Context, estimator, merged, shown, timed
 
 if TYPE_CHECKING:
     from pegasos.io.base import Dataset
@@ -75,7 +74,7 @@ def grid_errors(data: Dataset, steps: list[int], seed: int) -> tuple[np.ndarray,
 
 
 def as_coded(data: Dataset, T: int, seed: int) -> list[dict]:
-    """Test errors of both kernels and both decodings at the report's best cell."""
+    """Test errors of both kernels and both decodings at the report's best cell, each class with draws of its own."""
     from scipy.spatial.distance import cdist
     from sklearn.metrics.pairwise import rbf_kernel
 
@@ -84,14 +83,21 @@ def as_coded(data: Dataset, T: int, seed: int) -> list[dict]:
         "as coded: exp(−γ/2·‖a−b‖₁²)": lambda A, B: np.exp(-WIDTH / 2 * cdist(A, B, "cityblock") ** 2),
     }
     train, test = next(folds(seed).split(data.X))
+    classes = np.unique(data.y)
     found = []
     for kernel, values in kernels.items():
-        model = estimator(seed, kernel="precomputed", lam=1e-5, max_iter=T)
-        model.fit(values(data.X[train], data.X[train]).astype(np.float64), data.y[train])
-        scores = model.decision_function(values(data.X[test], data.X[train]).astype(np.float64))
+        among, to_test = (values(data.X[rows], data.X[train]).astype(np.float64) for rows in (train, test))
+        scores = np.column_stack(
+            [
+                estimator(seed + place, kernel="precomputed", lam=1e-5, max_iter=T)
+                .fit(among, data.y[train] == label)
+                .decision_function(to_test)
+                for place, label in enumerate(classes)
+            ]
+        )
         decoded = {"argmax of scores": scores.argmax(axis=1), "first positive sign": np.sign(scores).argmax(axis=1)}
         for decoding, places in decoded.items():
-            error = np.mean(model.classes_[places] != data.y[test])
+            error = np.mean(classes[places] != data.y[test])
             found.append({"kernel": kernel, "decoding": decoding, "error": error})
     return found
 
@@ -113,7 +119,10 @@ def variant_table(variants: list[dict], published: float | None) -> Table:
         as_coded = line["kernel"].startswith("as coded") and line["decoding"].startswith("first")
         rows.append([line["kernel"], line["decoding"], published if as_coded else None, line["error"]])
     columns = ["kernel", "decoding", "published best", "our test error"]
-    note = "One fold of five at the report's best cell: the largest T, λ = 1e-5."
+    note = (
+        "One fold of five at the report's best cell: the largest T, λ = 1e-5. As in its code every class has its own "
+        "draws; its test with 1/(λt) is not copied."
+    )
     return Table("as-coded", "The report's own kernel and decoding", columns, rows, note,
                  {"published best": ".3f", "our test error": ".4f"})  # fmt: skip
 
