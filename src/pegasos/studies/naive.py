@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -36,7 +37,8 @@ def naive_loop(X, y, steps, rng) -> dict[int, float]:
         drawn = rng.integers(len(y))
         total = 0.0
         for row in np.flatnonzero(counts):
-            total += counts[row] * y[row] * np.exp(-np.sum((X[row] - X[drawn]) ** 2) / (2 * WIDTH))
+            apart = X[row] - X[drawn]
+            total += counts[row] * y[row] * math.exp(-(apart @ apart) / (2 * WIDTH))
         if t == 1 or y[drawn] * total < LAM * (t - 1):
             counts[drawn] += 1
         if t in steps:

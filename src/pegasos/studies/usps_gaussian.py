@@ -76,20 +76,19 @@ def grid_errors(data: Dataset, steps: list[int], seed: int) -> tuple[np.ndarray,
 def as_coded(data: Dataset, T: int, seed: int) -> list[dict]:
     """Test errors of both kernels and both decodings at the report's best cell, each class with draws of its own."""
     from scipy.spatial.distance import cdist
-    from sklearn.metrics.pairwise import rbf_kernel
 
-    kernels = {
-        "right: exp(−‖a−b‖₂²/(2γ))": lambda A, B: rbf_kernel(A, B, gamma=1 / (2 * WIDTH)),
-        "as coded: exp(−γ/2·‖a−b‖₁²)": lambda A, B: np.exp(-WIDTH / 2 * cdist(A, B, "cityblock") ** 2),
-    }
     train, test = next(folds(seed).split(data.X))
     classes = np.unique(data.y)
+    coded = lambda rows: np.exp(-WIDTH / 2 * cdist(data.X[rows], data.X[train], "cityblock") ** 2)
+    kernels = {
+        "right: exp(−‖a−b‖₂²/(2γ))": ({"kernel": "rbf", "gamma": 1 / (2 * WIDTH)}, data.X[train], data.X[test]),
+        "as coded: exp(−γ/2·‖a−b‖₁²)": ({"kernel": "precomputed"}, coded(train), coded(test)),
+    }
     found = []
-    for kernel, values in kernels.items():
-        among, to_test = (values(data.X[rows], data.X[train]).astype(np.float64) for rows in (train, test))
+    for kernel, (parameters, among, to_test) in kernels.items():
         scores = np.column_stack(
             [
-                estimator(seed + place, kernel="precomputed", lam=1e-5, max_iter=T)
+                estimator(seed + place, **parameters, lam=1e-5, max_iter=T)
                 .fit(among, data.y[train] == label)
                 .decision_function(to_test)
                 for place, label in enumerate(classes)
