@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pegasos.cli.setup import core
+from pegasos.cli.setup import as_dense, core
 from pegasos.report.page import Figure
 
 TSNE_ROWS = 1000
@@ -12,22 +12,34 @@ def model_figures(model, data) -> list[Figure]:
     """Convergence with its gap; for classifiers the confusion matrix and the margins, on test rows where there are."""
     from pegasos.plotting import ConfusionDisplay, ConvergenceDisplay, MarginsDisplay
 
-    X, y, part = (data.X, data.y, "Training rows.") if data.X_test is None else (data.X_test, data.y_test, "Test rows.")
+    svm = core(model)
     found = []
-    if len(core(model).history_) > 1:
+    if len(svm.history_) > 1:
         curve = lambda: ConvergenceDisplay.from_estimator(model).figure_
         caption = "The objective (mean over the problems), and below it as much as the certified gap (largest)."
         found.append(Figure("convergence", "Convergence", curve, caption))
-        if not np.isnan(core(model).dual_gap_).all():
+        if not np.isnan(svm.dual_gap_).all():
             bound = bound_of(model, data)
             gap = lambda: ConvergenceDisplay.from_estimator(model, show="gap", bound=bound).figure_
             caption = "" if bound is None else "The bound is 2R²(1 + log T)/(λT), which averages obey in expectation."
             found.append(Figure("gap", "Certified gap", gap, caption))
-    if hasattr(core(model), "classes_"):
+    if hasattr(svm, "classes_"):
+        X, y, part = shown_rows(model, data)
         confusion = lambda: ConfusionDisplay.from_estimator(model, X, y).figure_
         margins = lambda: MarginsDisplay.from_estimator(model, X, y).figure_
         found += [Figure("confusion", "Confusion matrix", confusion, part), Figure("margins", "Margins", margins, part)]
     return found
+
+
+def shown_rows(model, data):
+    """Test rows, or training rows where there are none, of classes that the model knows; and which rows they are."""
+    if data.X_test is None:
+        return data.X, data.y, "Training rows."
+    known = np.isin(data.y_test, core(model).classes_)
+    if known.all():
+        return as_dense(data.X_test, model), data.y_test, "Test rows."
+    part = f"Test rows, without {np.sum(~known)} of classes that were not in the training rows."
+    return as_dense(data.X_test[known], model), data.y_test[known], part
 
 
 def bound_of(model, data):

@@ -57,7 +57,7 @@ def run(context: Context) -> Page:
     found["baseline", "OGD, uniform average"] = course.path(steps, ogd=True, average="uniform")
     found["baseline", "Pegasos, uniform average"] = found["averages", "uniform average"]
     full = course.path(np.unique(np.geomspace(1, 2000, POINTS).astype(int)), batch=None, average="uniform")
-    tables = [final_table(found, course), bound_table(full, course), forms_table(course)]
+    tables = [final_table(found, course), bound_table(full, course), norm_table(found, course), forms_table(course)]
     worst = max(above / course.bound(T) for T, above in zip(full["T"], full["above"], strict=True))
     return Page(
         "convergence",
@@ -68,6 +68,7 @@ def run(context: Context) -> Page:
         figures(found, full, course),
         remarks(course, found),
         settings={"λ": LAM, "rows": course.n_rows, "R": course.R, "bias": "a constant feature of 1, penalised",
+                  "online gradient descent": "U = 1/√λ, η = U/R",
                   "seed": context.seed},
         data=[data.facts()],
     )  # fmt: skip
@@ -114,14 +115,16 @@ class Course:
         from pegasos.step import Rule
 
         fields = {"sampling": "replacement"} | fields
-        above, gaps = [], []
+        above, gaps, norms = [], [], []
         steps = np.unique(steps)
         for T in steps:
             schedule = Schedule(max_steps=int(T), max_passes=np.inf, seed=self.seed, **fields)
-            certificate = self.solve(schedule, Rule.OGD if ogd else Rule.PEGASOS).certificate
+            solution = self.solve(schedule, Rule.OGD if ogd else Rule.PEGASOS)
+            certificate = solution.certificate
+            norms.append(float(np.linalg.norm(solution.model[:, 0])))
             above.append(max(float(certificate.objective[0]) - self.optimum, 0.0))
             gaps.append(float(certificate.gap[0]))
-        return {"T": steps, "above": np.array(above), "gap": np.array(gaps)}
+        return {"T": steps, "above": np.array(above), "gap": np.array(gaps), "norm": np.array(norms)}
 
     def bound(self, T):
         """2R²(1 + log T)/(λT)."""
@@ -162,6 +165,15 @@ def bound_table(full: dict, course: Course) -> Table:
     columns = ["T", "J(w̄) − J*", "G²(1+log T)/(2λT)", "2R²(1+log T)/(λT)"]
     return Table("bounds", "Full sub-gradient, uniform average, beside its bounds", columns, rows,
                  formats=dict.fromkeys(columns[1:], ".4g"))  # fmt: skip
+
+
+def norm_table(found: dict, course: Course) -> Table:
+    """The length of w after T steps beside R/λ, which it never exceeds, and 1/√λ, the ball of the optimum."""
+    plain, projected = (found["projection", name] for name in ("last iterate", "last iterate, projected"))
+    rows = [[int(T), free, held, course.R / LAM, 1 / np.sqrt(LAM)] for T, free, held in
+            zip(plain["T"], plain["norm"], projected["norm"], strict=True)]  # fmt: skip
+    columns = ["T", "‖w_T‖", "‖w_T‖, projected", "R/λ", "1/√λ"]
+    return Table("norms", "The length of the last iterate", columns, rows, formats=dict.fromkeys(columns[1:], ".4g"))
 
 
 def forms_table(course: Course) -> Table:

@@ -80,7 +80,7 @@ def as_coded(data: Dataset, T: int, seed: int) -> list[dict]:
     train, test = next(folds(seed).split(data.X))
     classes = np.unique(data.y)
     coded = lambda rows: np.exp(-WIDTH / 2 * cdist(data.X[rows], data.X[train], "cityblock") ** 2)
-    kernels = {
+    kernels: dict[str, tuple[dict, np.ndarray, np.ndarray]] = {
         "right: exp(−‖a−b‖₂²/(2γ))": ({"kernel": "rbf", "gamma": 1 / (2 * WIDTH)}, data.X[train], data.X[test]),
         "as coded: exp(−γ/2·‖a−b‖₁²)": ({"kernel": "precomputed"}, coded(train), coded(test)),
     }
