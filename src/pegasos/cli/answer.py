@@ -21,11 +21,17 @@ SEARCHED_ROWS = (500, 10_000)
 INTERPRETED_WORK = 3e6  # features that one pass of interpreted loops may meet: a second or so of plain Python
 STEP_WORK = 50  # features that the other work of a step amounts to
 MOST_PASSES = 100
-GUESS_ROWS, GUESS_FEATURES = 5000, 500
+GUESS_FEATURES = 3000
+RIDGE = 1e-3
 GAUSSIAN = {"kernel": ["rbf"], "C": [10.0, 1.0, 100.0]}  # the first of equals wins: the likeliest come first
 WIDTHS = [1.0, 0.25, 4.0]  # times gamma="scale"
 LINEAR = {"kernel": ["linear"], "C": [1.0, 10.0, 100.0, 0.1, 0.01]}
 NO_TIME = "There was no time to train a support vector machine: the labels are those of a rough first guess."
+
+TOO_MANY = (
+    "The loops are not compiled yet, and the rows are too many for plain Python: the labels are those of least "
+    "squares. A first run with -t 60 compiles."
+)
 
 
 class Answer:
@@ -81,6 +87,7 @@ class Answer:
         a_row = (X.nnz / X.shape[0] if hasattr(X, "nnz") else X.shape[1]) + STEP_WORK
         part = int(INTERPRETED_WORK / (a_row * (1 if n_classes == 2 else n_classes)))
         if part < X.shape[0] / 4:
+            self.told = TOO_MANY
             return
         chosen = self._some(part)
         X, y = X[chosen], self.data.y[chosen]
@@ -134,35 +141,37 @@ def kind_of(data) -> str:
 
 
 def first_labels(data, rows):
-    """Labels by least squares, or for many features by the nearest class mean: NumPy alone, in no time."""
+    """Labels by least squares, or for very many features by the nearest class mean: NumPy alone, in no time."""
     classes, codes = np.unique(data.y, return_inverse=True)
     if len(classes) == 1:
         return np.full(rows.X.shape[0], classes[0])
-    if hasattr(data.X, "indptr") or data.n_features > GUESS_FEATURES or len(classes) > 100:
-        scores = _by_means(data.X, codes, len(classes), rows.X)
-    else:
-        scores = _by_least_squares(data.X, codes, len(classes), rows.X)
-    return classes[scores.argmax(axis=1)]
+    guess = _by_means if data.n_features > GUESS_FEATURES or len(classes) > 100 else _by_least_squares
+    return classes[guess(data.X, codes, len(classes), rows.X).argmax(axis=1)]
 
 
 def _by_means(X, codes, n_classes: int, test):
-    from scipy.sparse import csr_matrix
-
     counts = np.bincount(codes, minlength=n_classes)
-    members = csr_matrix((1.0 / counts[codes], (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
-    means = members @ X
-    means = means.toarray() if hasattr(means, "toarray") else means
+    means = _sums(X, codes, n_classes) / counts[:, None]
     return np.asarray(test @ means.T) - (means**2).sum(axis=1) / 2
 
 
 def _by_least_squares(X, codes, n_classes: int, test):
-    some = np.random.default_rng(0).permutation(len(codes))[:GUESS_ROWS]
-    X = X[some].astype(np.float64)
-    test = test.toarray() if hasattr(test, "toarray") else test
-    centre, spread = X.mean(axis=0), X.std(axis=0) + 1e-9
-    weights = np.linalg.lstsq(_with_constant((X - centre) / spread), np.eye(n_classes)[codes[some]], rcond=None)[0]
-    return _with_constant((test - centre) / spread) @ weights
+    """Scores by ridge regression on the classes, features scaled by their mean square, through normal equations."""
+    products = X.T @ X
+    products = (products.toarray() if hasattr(products, "toarray") else products).astype(np.float64)
+    scale = 1.0 / np.sqrt(products.diagonal() / X.shape[0] + 1e-12)
+    totals = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() * scale
+    gram = np.block([[products * np.outer(scale, scale), totals[:, None]], [totals[None, :], np.array([[X.shape[0]]])]])
+    gram[np.diag_indices_from(gram)] += RIDGE * X.shape[0]
+    targets = np.vstack([_sums(X, codes, n_classes).T * scale[:, None], np.bincount(codes, minlength=n_classes)])
+    weights = np.linalg.solve(gram, targets)
+    return np.asarray(test @ (weights[:-1] * scale[:, None])) + weights[-1]
 
 
-def _with_constant(X):
-    return np.column_stack([X, np.ones(len(X))])
+def _sums(X, codes, n_classes: int):
+    """The sum of the rows of each class."""
+    from scipy.sparse import csr_matrix
+
+    members = csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
+    sums = members @ X
+    return (sums.toarray() if hasattr(sums, "toarray") else sums).astype(np.float64)
