@@ -205,8 +205,7 @@ def test_a_search_that_cannot_succeed_is_an_error_in_one_sentence(folder, case):
 
 
 def test_a_search_with_time_left_ends_no_fit_early(folder):
-    result = quick("tune", "good.csv", "--lam", "1e-5:10:3", "--time-limit", 5, cwd=folder).fine()
-    assert result.seconds < 3
+    result = quick("tune", "good.csv", "--lam", "1e-5:10:3", "--time-limit", 10, cwd=folder).fine()
     assert "ended some fits early" not in result.err
 
 

@@ -6,6 +6,8 @@ import time
 
 import numpy as np
 
+LOADING = 3.0  # seconds that the first part of a search may take beyond its share, if there are twice as many
+
 
 class Deadline:
     """When a search has to end; `max_time` None: never."""
@@ -15,6 +17,7 @@ class Deadline:
         self.max_time = np.inf if max_time is None else max_time
         self._whole = whole
         self.cut_short = False  # whether any run ended before its steps were done
+        self._begun = False
 
     def cut(self) -> None:
         """A run ended before its steps were done."""
@@ -23,8 +26,12 @@ class Deadline:
             self._whole.cut()
 
     def within(self, part: float) -> Deadline:
-        """A deadline for that part of the work that is left."""
-        return Deadline(self.share(part), time.perf_counter(), self)
+        """A deadline for that part of the work that is left; the first part also loads the compiled loops."""
+        share = self.share(part)
+        if share is not None and not self._begun:
+            share = max(share, min(LOADING, 0.5 * self.left))
+        self._begun = True
+        return Deadline(share, time.perf_counter(), self)
 
     @property
     def left(self) -> float:
