@@ -151,10 +151,9 @@ LARGER = {
 @pytest.mark.parametrize("name", LARGER)
 def test_larger_sets_are_found_in_the_folder(data_folder, no_folder, monkeypatch, name):
     monkeypatch.setenv("PEGASOS_DATA", str(data_folder))
-    try:
-        data = datasets.load(name)
-    except DataError as error:
-        pytest.skip(str(error))
+    if not any(all((data_folder / file).is_file() for file in files) for files in datasets._KNOWN[name].files):
+        pytest.skip(f"PEGASOS_DATA holds no file of {name}")
+    data = datasets.load(name)
     shape, test_shape, labels = LARGER[name]
     assert data.X.shape == shape
     assert data.X.dtype == (np.float64 if name == "cs303" else np.float32)

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_matrix, random, save_npz
 
 from pegasos import io
-from pegasos.io import DataError
+from read_back import complaint, same
 
 X = np.array([[1.0, 2.5], [-3.0, 0.25], [0.0, 7.0]])
 Y = np.array([1, 2, 1])
@@ -25,20 +25,6 @@ def npz(tmp_path):
         return tmp_path / "x.npz"
 
     return npz
-
-
-def same(data, X, y, kind):
-    np.testing.assert_array_equal(data.X, X)
-    assert data.X.flags.c_contiguous
-    np.testing.assert_array_equal(data.y, y)
-    assert data.format == kind
-
-
-def complaint(path, **wish):
-    with pytest.raises(DataError) as caught:
-        io.read(path, **wish)
-    assert path.name in str(caught.value)
-    return str(caught.value)
 
 
 def test_arrays_x_and_y_are_read(npz):

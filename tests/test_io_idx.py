@@ -9,20 +9,7 @@ import pytest
 
 from pegasos import io
 from pegasos.io import DataError
-
-
-def same(data, X, y, kind):
-    np.testing.assert_array_equal(data.X, X)
-    assert data.X.flags.c_contiguous
-    np.testing.assert_array_equal(data.y, y)
-    assert data.format == kind
-
-
-def complaint(path, **wish):
-    with pytest.raises(DataError) as caught:
-        io.read(path, **wish)
-    assert path.name in str(caught.value)
-    return str(caught.value)
+from read_back import complaint, same
 
 
 def idx(values, code=8):
