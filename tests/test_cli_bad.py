@@ -120,7 +120,7 @@ BAD_WORDS = {
     "no seconds": (["classify", "good.csv", "good.csv"], "Missing option '-t'"),
     "zero seconds": (["classify", "good.csv", "good.csv", "-t", "0"], "positive and finite"),
     "nan seconds": (["classify", "good.csv", "good.csv", "-t", "nan"], "positive and finite"),
-    "classify nothing": (["classify", "good.csv", "empty.txt", "-t", "5"], "is empty"),
+    "classify nothing": (["classify", "good.csv", "empty.txt", "-t", "30"], "is empty"),
     "nothing to tune": (["tune", "good.csv", "--lam", "1"], "nothing to tune"),
     "range with a zero": (["tune", "good.csv", "--lam", "0:1:3"], "FROM:TO:COUNT"),
     "one fold": (["tune", "good.csv", "--cv", "1"], "--cv"),

@@ -120,7 +120,7 @@ def test_an_alarm_ends_a_search():
 
 @pytest.mark.parametrize(
     "words",
-    [["predict", "spaced.safetensors", "spaced.libsvm"], ["classify", "spaced.txt", "spaced.libsvm", "-t", "5"]],
+    [["predict", "spaced.safetensors", "spaced.libsvm"], ["classify", "spaced.txt", "spaced.libsvm", "-t", "30"]],
 )
 def test_sparse_rows_are_labelled_by_a_model_of_standardised_ones(folder, words):
     dense = quick(*(word.replace(".libsvm", ".txt") for word in words), cwd=folder).fine()
@@ -159,7 +159,7 @@ def test_a_score_that_is_no_number_is_null_in_json(folder):
 # --- data ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", [["train", "large.csv"], ["classify", "large.csv", "large.csv", "-t", "5"]])
+@pytest.mark.parametrize("command", [["train", "large.csv"], ["classify", "large.csv", "large.csv", "-t", "30"]])
 def test_labels_of_many_digits_are_classes_or_an_error(tmp_path, command):
     write_table(tmp_path / "large.csv", ["90071992547409930", "90071992547409950"])
     result = quick(*command, cwd=tmp_path)
@@ -173,7 +173,7 @@ def test_values_that_are_too_large_to_scale_are_named(tmp_path):
     assert "missing values" not in result.err
 
 
-@pytest.mark.parametrize("words", [["compare", "numbers.csv"], ["classify", "numbers.csv", "numbers.csv", "-t", "5"]])
+@pytest.mark.parametrize("words", [["compare", "numbers.csv"], ["classify", "numbers.csv", "numbers.csv", "-t", "30"]])
 def test_no_option_is_proposed_that_the_command_does_not_have(folder, words):
     result = quick(*words, cwd=folder)
     check_error(result, "numbers.csv")
