@@ -1,28 +1,15 @@
-"""Measuring, and showing what was measured: shared by the benchmarks."""
+"""The machine that measures, and how fast its arithmetic is."""
 
-import gc
-import json
 import os
 import platform
-import sys
-from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from time import perf_counter
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from threadpoolctl import threadpool_info
 
-
-def seconds_of(job: Callable[[], object]) -> float:
-    """Wall-clock seconds of a call."""
-    gc.collect()
-    start = perf_counter()
-    job()
-    return perf_counter() - start
+from benchmarks import _peers
+from benchmarks._race import Timed, seconds_of
+from benchmarks._threads import fixed, in_use
 
 
 def cores() -> int:
@@ -35,22 +22,41 @@ def sgemm_rate(size: int) -> float:
     rng = np.random.default_rng(0)
     A, B = (rng.random((size, size), dtype=np.float32) for _ in range(2))
     out = np.empty_like(A)
-    return 2 * size**3 / seconds_of(lambda: np.matmul(A, B, out=out))
+    return 2 * size**3 / seconds_of(lambda: np.matmul(A, B, out=out))[0]
 
 
-def machine(rates: list[float]) -> dict:
-    """What was measured on, with the rates of `sgemm_rate`."""
-    blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+def arithmetic(operations: float, size: int, extra=None) -> Timed:
+    """The seconds of so many operations at the rate of a large product, measured now, and those of the job `extra`."""
+    rate = sgemm_rate(size)
+    return Timed((seconds_of(extra)[0] if extra else 0.0) + operations / rate, rate)
+
+
+def gflops(rate: float) -> dict:
+    """The judge of `arithmetic`: the rate as a fact."""
+    return {"gflops": rate / 1e9}
+
+
+def machine(threads: int, quick: bool) -> dict:
+    """What was measured on, and with how many threads."""
+    size = 512 if quick else 4096
+    with fixed(threads):
+        rates = [sgemm_rate(size) / 1e9 for _ in range(3)]
+        pools = in_use()
     return {
         "processor": processor(),
         "cores": cores(),
-        "blas": sorted({pool["internal_api"] for pool in blas}),
-        "blas_threads": max((pool["num_threads"] for pool in blas), default=None),
-        "sgemm_gflops": median(rates) / 1e9,
-        "sgemm_gflops_all": [rate / 1e9 for rate in rates],
+        "threads": {"asked": threads, **pools},
+        "sgemm_gflops": median(rates),
+        "sgemm_gflops_all": rates,
+        "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "scikit-learn", "numba")},
+        "versions": _peers.versions(),
     }
+
+
+def same_machine(host: dict, threads: int) -> bool:
+    """Whether figures of that machine can stand beside those of this one."""
+    return (host["processor"], host["cores"], host["threads"]["asked"]) == (processor(), cores(), threads)
 
 
 def processor() -> str:
@@ -61,43 +67,3 @@ def processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-def row(what: str, ours: list[float], peer: list[float], *, note: str = "", **judged) -> dict:
-    """One line of the table. `judged` may hold ratio, target (text) and met (bool)."""
-    empty = {"ratio": None, "target": None, "met": None}
-    return {"what": what, "ours": ours, "peer": peer, "note": note, **empty, **judged}
-
-
-def render(title: str, results: dict) -> None:
-    """Show the rows as a table, and the machine below it."""
-
-    def time(values: list[float]) -> str:
-        return f"{median(values):.3f} s\n[dim]{min(values):.3f}–{max(values):.3f}[/dim]"
-
-    host = results["machine"]
-    table = Table(title=title + (" (quick trial: not judged)" if results["quick"] else ""), show_lines=True)
-    for name in ("what", "ours\n(min–max)", "peer or limit\n(min–max)", "ratio", "target", "met", "note"):
-        table.add_column(name, justify="right" if "min" in name or name == "ratio" else "left")
-    for line in results["rows"]:
-        ratio = "–" if line["ratio"] is None else f"{line['ratio']:.2f}"
-        met = {None: "–", True: "yes", False: "NO"}[line["met"]]
-        table.add_row(
-            line["what"], time(line["ours"]), time(line["peer"]), ratio, line["target"] or "–", met, line["note"]
-        )
-    console = Console(width=None if sys.stdout.isatty() else 160)
-    console.print(table)
-    console.print(
-        f"{host['processor']}, {host['cores']} cores, {host['blas_threads']} threads of {' '.join(host['blas'])}, "
-        f"sgemm {host['sgemm_gflops']:.0f} GFLOP/s "
-        f"({min(host['sgemm_gflops_all']):.0f}–{max(host['sgemm_gflops_all']):.0f}), Python {host['python']}, "
-        f"numpy {host['numpy']}, scikit-learn {host['scikit-learn']}, numba {host['numba']}; "
-        f"medians of {results['repeats']} repeats unless noted.",
-        highlight=False,
-    )
-
-
-def write(path: Path, results: dict) -> None:
-    """Every measurement as JSON."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -11,19 +11,22 @@ beta = 0 (D = 0) is the last resort. All sums are in float64.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from pegasos.backends import cpu
-from pegasos.backends.threads import in_parallel
+from pegasos.backends.threads import in_parallel, share_out
 from pegasos.losses import LINEAR_DUALS, Loss
 from pegasos.problems import Problems
 from pegasos.rows import Rows, Way
 from pegasos.schedule import Schedule
 from pegasos.state import State
 from pegasos.step import Rule
+
+PARTS = 16  # of the rows whose losses are summed by themselves
 
 
 @dataclass(frozen=True)
@@ -108,26 +111,50 @@ class Certifier:
 
     def objectives(self, columns: np.ndarray, model: np.ndarray) -> np.ndarray:
         """lam/2 ||w||² + Σ s·loss / n of each column: one scoring pass."""
-        rows, labelings, weights, loss = self.rows, self.problems.labelings, self.weights, int(self.loss)
-        size = self.problems.group
-        totals, norms = np.zeros(len(columns)), np.zeros(len(columns))
-        if rows.way(columns["n_rows"].sum() / rows.n_rows) == Way.DIRECT:
-            work = (size, totals, columns, np.asfortranarray(model), rows.X, rows.bias, labelings, weights, loss)
-            in_parallel(
-                lambda a, b: cpu.direct_losses(a * size, b * size, *work),
-                len(columns) // size,
-                model.size * rows.n_rows,
-            )
-            norms = rows.square_norms(model)
+        rows = self.rows
+        way = rows.way(columns["n_rows"].sum() / rows.n_rows)
+        if way in (Way.DIRECT, Way.SPARSE):
+            totals, norms = self._losses(columns, model, way), rows.square_norms(model)
         else:
-            for block in rows.blocks():
-                scores = rows.scores(block, model)
-                cpu.add_losses(totals, size, columns, scores, block.rows, labelings, weights, loss)
-                if rows.dual:  # ||w||² = Σ a·f, with the scores at hand
-                    norms += np.einsum("ip,pi->p", model[block.rows], scores, dtype=np.float64)
-            if not rows.dual:
-                norms = rows.square_norms(model)
+            totals, norms = self._losses_by_blocks(columns, model)
         return self._grouped(columns["lam"] / 2 * norms + totals / columns["n_rows"])
+
+    def _losses_by_blocks(self, columns: np.ndarray, model: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Σ s·loss and ||w||² of each column, by one product for each block of rows."""
+        rows, at_once = self.rows, self.rows.at_once
+        n_blocks = -(-rows.n_rows // at_once)
+        losses, norms = np.zeros((n_blocks, len(columns))), np.zeros((n_blocks, len(columns)))
+        given = (self.problems.labelings, self.weights, int(self.loss))
+
+        def look(number):
+            block = rows.block(slice(number * at_once, min((number + 1) * at_once, rows.n_rows)))
+            scores = rows.scores(block, model)
+            cpu.add_losses(losses[number], self.problems.group, columns, scores, block.rows, *given)
+            if rows.dual:  # ||w||² = Σ a·f, with the scores at hand
+                norms[number] = np.einsum("ip,pi->p", model[block.rows], scores, dtype=np.float64)
+
+        share_out(look, range(n_blocks), threads=None if rows.abreast() is rows else 1)
+        return losses.sum(axis=0), norms.sum(axis=0) if rows.dual else rows.square_norms(model)
+
+    def _losses(self, columns: np.ndarray, model: np.ndarray, way: Way) -> np.ndarray:
+        """Σ s·loss of each column, row after row; in a fixed number of parts, so that threads do not change sums."""
+        rows, X = self.rows, self.rows.X
+        edges = np.linspace(0, rows.n_rows, PARTS + 1).astype(int)
+        totals = np.zeros((PARTS, len(columns)))
+        given = (rows.bias, self.problems.labelings, self.weights, int(self.loss))
+        if way == Way.DIRECT:
+            losses: Callable = cpu.direct_losses
+            seen: tuple = (np.asfortranarray(model), X)
+        else:
+            losses, seen = cpu.row_losses, (model, X.indptr, X.indices, X.data)
+
+        def some(first, last):
+            for part in range(first, last):
+                where = (edges[part], edges[part + 1], self.problems.group)
+                losses(*where, totals[part], columns, *seen, *given)
+
+        in_parallel(some, PARTS, len(columns) * rows.width * rows.n_rows)
+        return totals.sum(axis=0)
 
     def seconds_of_scores(self, model: np.ndarray, at_most: float) -> float:
         """About how long the scores of all rows take, by the fastest of the first few blocks; in about `at_most`."""

@@ -11,16 +11,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numba import config
 from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import safe_sparse_dot
+
+from pegasos.backends.cpu.elementwise import rbf_values
+from pegasos.backends.threads import share_out
 
 FROM_PRODUCT = ("linear", "rbf", "poly", "sigmoid")
 NAMES = (*FROM_PRODUCT, "laplacian", "precomputed")
 USE_GAMMA = ("rbf", "poly", "sigmoid", "laplacian")
 ROWS_AT_ONCE = 64  # rows of a matrix that a few passes of elementwise functions keep in the cache
 STRIP = 1024  # rows of one product
-MIRROR = 128  # columns transposed at once
+TILE = 512  # rows and columns of a tile: large enough for products to be fast, small enough for the cache
+WORTH_TILES = 2e7  # multiplications from which tiles pay
 
 
 def lowest_exponent(dtype) -> float:
@@ -60,11 +65,31 @@ class Kernel:
         if self.name == "rbf":
             x_squares = squared_norms(X).astype(X.dtype) if x_squares is None else x_squares
             z_squares = squared_norms(Z).astype(X.dtype) if z_squares is None else z_squares
-        return self.transform(safe_sparse_dot(X, Z.T, dense_output=True), x_squares, z_squares)
+        if hasattr(X, "indptr") or hasattr(Z, "indptr") or X.size * Z.shape[0] < WORTH_TILES:
+            return self.transform(safe_sparse_dot(X, Z.T, dense_output=True), x_squares, z_squares)
+        return self._tiled(X, Z, x_squares, z_squares)
+
+    def _tiled(self, X, Z, x_squares, z_squares) -> np.ndarray:
+        """Values of many dense rows, each tile transformed while it is in the cache."""
+        values = np.empty((X.shape[0], Z.shape[0]), X.dtype)
+
+        def tile(place):
+            rows, columns = place
+            inner = X[rows] @ Z[columns].T
+            values[rows, columns] = self.transform(inner, _of(x_squares, rows), _of(z_squares, columns))
+
+        parts = _slices(X.shape[0], TILE)
+        wide = TILE * TILE // min(TILE, X.shape[0])
+        share_out(tile, [(rows, columns) for rows in parts for columns in _slices(Z.shape[0], wide)])
+        return values
 
     def transform(self, products: np.ndarray, x_squares, z_squares) -> np.ndarray:
         """Turn inner products into kernel values, in place, a few rows at a time so that they stay in the cache."""
         if self.name == "linear":
+            return products
+        compiled = products.dtype == np.float32 and products.flags.c_contiguous and not config.DISABLE_JIT
+        if self.name == "rbf" and compiled:
+            rbf_values(products, x_squares, z_squares, self.gamma)
             return products
         for first in range(0, len(products), ROWS_AT_ONCE):
             rows = slice(first, first + ROWS_AT_ONCE)
@@ -83,48 +108,38 @@ class Kernel:
         return products
 
     def matrix(
-        self, X, squares, in_parallel, go_on: Callable[[float], bool] | None = None, products: np.ndarray | None = None,
+        self, X, squares, go_on: Callable[[float], bool] | None = None, products: np.ndarray | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray | None:  # fmt: skip
-        """All kernel values among the rows of X; ``in_parallel(work, n)`` calls work(first, last) on parts of range(n).
+        """All kernel values among the rows of X.
 
-        Kernels of one product are computed in strips up to the diagonal and mirrored: half the products and functions.
-        From the top down, so that memory is first touched as it is filled, which takes its time, too.
-        ``go_on(part)`` is asked after each strip, with the part of the work that is done; None if it says no.
+        Kernels of one product are computed in tiles up to the diagonal, and mirrored while they are in the cache.
+        ``go_on(part)`` is asked now and then, with the part of the work that is done; None if it says no.
         `products` are the inner products of the rows where they are known, on and left of the diagonal; `out` is an
         array to write to.
         """
         n_rows = X.shape[0]
         matrix = np.empty((n_rows, n_rows), X.dtype) if out is None else out
         halved = self.name in FROM_PRODUCT and (products is not None or not hasattr(X, "indptr"))
-        for first in range(0, n_rows, STRIP):
-            last = min(first + STRIP, n_rows)
-            rows = slice(first, last)
-            own = None if squares is None else squares[rows]
-            done = first / n_rows
-            if go_on is not None and first and not go_on(done**2 if halved else done):
-                return None
-            if not halved:
-                matrix[rows] = self(X[rows], X, own, squares)
-                continue
-            strip = matrix[rows, :last]
-            if products is None:
-                np.matmul(X[rows], X[:last].T, out=strip)
+        if halved and products is None:
+            X = _without_empty_columns(X)
 
-            def transform(a, b, rows=rows, strip=strip, own=own, last=last):
-                if products is not None:
-                    strip[a:b] = products[rows, :last][a:b]
-                self.transform(strip[a:b], None if own is None else own[a:b], None if own is None else squares[:last])
+        def strip(rows):
+            matrix[rows] = self(X[rows], X, _of(squares, rows), squares)
 
-            def mirror(a, b, rows=rows):
-                for column in range(a, b, MIRROR):
-                    part = slice(column, min(column + MIRROR, b))
-                    matrix[part, rows] = matrix[rows, part].T
+        def tile(place):
+            rows, columns = place
+            inner = X[rows] @ X[columns].T if products is None else products[rows, columns].copy()
+            matrix[rows, columns] = values = self.transform(inner, _of(squares, rows), _of(squares, columns))
+            if rows != columns:
+                matrix[columns, rows] = values.T
 
-            in_parallel(transform, last - first)
-            if first:
-                in_parallel(mirror, first)
-        return matrix
+        if halved:
+            parts = _slices(n_rows, TILE)
+            whole = share_out(tile, [(a, b) for i, a in enumerate(parts) for b in parts[: i + 1]], go_on)
+        else:
+            whole = share_out(strip, _slices(n_rows, STRIP), go_on, threads=1)
+        return matrix if whole else None
 
     def diagonal(self, X, squares=None) -> np.ndarray:
         """K(x, x) of every row, in float64; `squares` are the rows' squared norms if known."""
@@ -152,6 +167,21 @@ class Kernel:
         if not np.isfinite(values).all():
             raise ValueError("The kernel function returned NaN or infinity.")
         return values
+
+
+def _slices(n_items: int, size: int) -> list[slice]:
+    """range(n_items) in slices of a size."""
+    return [slice(first, min(first + size, n_items)) for first in range(0, n_items, size)]
+
+
+def _without_empty_columns(X: np.ndarray) -> np.ndarray:
+    """X without the features that are zero in all rows, if many are: products do not need them."""
+    used = X.any(axis=0)
+    return np.ascontiguousarray(X[:, used]) if 0 < used.mean() < 0.95 else X
+
+
+def _of(squares, rows: slice):
+    return None if squares is None else squares[rows]
 
 
 def inner_products(X, go_on: Callable[[float], bool]) -> np.ndarray | None:
@@ -188,13 +218,14 @@ def squared_norms(X) -> np.ndarray:
     if not hasattr(X, "indptr"):
         with np.errstate(over="ignore", under="ignore"):
             return np.einsum("ij,ij->i", X, X).astype(np.float64)
-    squares = np.empty(X.shape[0])
+    squares = np.zeros(X.shape[0])
     at_once = rows_of_entries(X, 2**16)  # in parts: a square of all entries would be a copy of X
     for first in range(0, X.shape[0], at_once):
         ends = X.indptr[first : first + at_once + 1]
-        entries = slice(ends[0], ends[-1])
-        part = (np.square(X.data[entries], dtype=np.float64), X.indices[entries], ends - ends[0])
-        squares[first : first + at_once] = csr_array(part, shape=(len(ends) - 1, X.shape[1])) @ np.ones(X.shape[1])
+        filled = np.flatnonzero(np.diff(ends))
+        if filled.size:
+            part = np.square(X.data[ends[0] : ends[-1]], dtype=np.float64)
+            squares[first + filled] = np.add.reduceat(part, ends[filled] - ends[0])
     return squares
 
 

@@ -203,9 +203,12 @@ class State:
         due = (columns["steps"] == columns["turn"]) & ~self.finished
         if self.average != Average.WINDOW or not due.any():
             return
-        chosen = self.select(due)
-        self.previous[:, due] = chosen.model()
-        self.weighted[:, due] = 0.0
+        if due.all():
+            self.previous[...] = self.model()
+            self.weighted[...] = 0.0
+        else:
+            self.previous[:, due] = self.select(due).model()
+            self.weighted[:, due] = 0.0
         columns["average"][due] = 0.0
         columns["window"][due] = columns["turn"][due]
         columns["turn"][due] = next_turn(columns[due], self.rule)

@@ -78,14 +78,23 @@ def weight_of(column, average):
 def open_step(column, rule, average):
     """Let the present iterate into the average; return its scale."""
     scale = scale_of(column, rule)
-    column.average += weight_of(column, average) * scale
+    enter_average(column, average, scale)
     return scale
+
+
+@register_jitable
+def enter_average(column, average, scale):
+    """Let the present iterate, of a scale that is known, into the average."""
+    if average != Average.LAST:
+        column.average += weight_of(column, average) * scale
 
 
 @register_jitable
 def pull_of(column, rule, loss, y, s, f, coefficient, self_product):
     """What the row adds to S, in multiples of itself; `f` is its score, `coefficient` what it added so far (sdca)."""
     if rule == Rule.SDCA:
+        if loss == Loss.HINGE and coefficient == 0.0 and y * f >= 1.0:  # most rows: spare them the divisions
+            return 0.0
         sign = side(loss, y)
         beta = sign * coefficient
         q = self_product / (column.lam * column.n_rows)

@@ -65,3 +65,33 @@ def in_parallel(work, n_items, operations=np.inf):
     with ThreadPoolExecutor(threads, thread_name_prefix="pegasos") as pool:
         for _ in pool.map(work, edges[:-1], edges[1:]):
             pass
+
+
+def share_out(work, items, go_on=None, threads: int | None = None) -> bool:
+    """Call ``work(item)`` for all items; each of as many threads as BLAS uses takes the next one that is left.
+
+    BLAS itself keeps to one thread meanwhile: products of the size of an item are faster side by side than shared.
+    ``go_on(part)`` is asked before each item but the first, with the part of them that is taken; the first time it
+    says no ends the work. Returns whether all is done.
+    """
+    threads = min(blas_threads() if threads is None else threads, len(items))
+    left, lock, state = iter(enumerate(items)), threading.Lock(), {"stopped": False}
+
+    def take_turns(_):
+        while True:
+            with lock:
+                number, item = next(left, (0, None))
+                if item is None or state["stopped"]:
+                    return
+                if number and go_on is not None and not go_on(number / len(items)):
+                    state["stopped"] = True
+                    return
+            work(item)
+
+    if threads <= 1:
+        take_turns(0)
+    else:
+        with blas_limited(1), ThreadPoolExecutor(threads, thread_name_prefix="pegasos") as pool:
+            for _ in pool.map(take_turns, range(threads)):
+                pass
+    return not state["stopped"]

@@ -11,7 +11,6 @@ import numpy as np
 
 from pegasos.backends import cpu
 from pegasos.backends.blas import add_product
-from pegasos.backends.threads import in_parallel
 from pegasos.kernels import STRIP, Kernel, squared_norms
 from pegasos.rows.base import Gram, Rows, Way
 from pegasos.step import Average
@@ -50,7 +49,7 @@ class KernelRows(Rows):
         self._support = SupportRows(X, self.norms)
         fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
         if matrix is None and keep and fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
-            self.matrix = kernel.matrix(X, self.norms, in_parallel, in_time_for(until))
+            self.matrix = kernel.matrix(X, self.norms, in_time_for(until))
         if self.matrix is None:
             self.at_once = int(np.clip(cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, STRIP))
 

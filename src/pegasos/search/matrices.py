@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.backends.threads import in_parallel
 from pegasos.kernels import FROM_PRODUCT, Kernel, inner_products, squared_norms
 from pegasos.rows import in_time_for
 from pegasos.search.alike import same
@@ -51,7 +50,7 @@ class Matrices:
         own = self.squares.astype(self.X.dtype) if kernel.name == "rbf" else None
         products = self._products if kernel.name in FROM_PRODUCT else None
         out, self._matrix = self._matrix, None
-        self._matrix = kernel.matrix(self.X, own, in_parallel, in_time_for(until), products, out)
+        self._matrix = kernel.matrix(self.X, own, in_time_for(until), products, out)
         if self._matrix is not None:
             self._kernel = kernel
         return self._matrix

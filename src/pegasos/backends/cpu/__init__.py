@@ -20,7 +20,8 @@ from pegasos.backends.cpu.batches import (
     scatter_rows,
 )
 from pegasos.backends.cpu.scoring import add_losses, direct_losses, dual_terms
-from pegasos.backends.cpu.steps import block_steps, direct_steps, earlier_draws, row_steps
+from pegasos.backends.cpu.sparse import row_losses, row_steps
+from pegasos.backends.cpu.steps import block_steps, direct_steps, earlier_draws
 
 __all__ = [
     "add_losses",
@@ -34,6 +35,7 @@ __all__ = [
     "dual_terms",
     "earlier_draws",
     "open_columns",
+    "row_losses",
     "row_steps",
     "scatter_rows",
 ]

@@ -35,12 +35,13 @@ def add_losses(totals, size, columns, scores, index, labelings, weights, loss):
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def direct_losses(first, last, size, totals, columns, model, X, bias, labelings, weights, loss):
-    """The same over all dense rows, each score by its own inner product: only columns that a row belongs to cost."""
+    """The same over the dense rows first..last-1, each score by its own inner product: only columns that a row belongs
+    to cost."""
     f = np.zeros(size)
-    for begin in range(0, X.shape[0], DIRECT_CHUNK):
-        for lead in range(first, last, size):
+    for begin in range(first, last, DIRECT_CHUNK):
+        for lead in range(0, columns.size, size):
             leader = columns[lead]
-            for i in range(begin, min(begin + DIRECT_CHUNK, X.shape[0])):
+            for i in range(begin, min(begin + DIRECT_CHUNK, last)):
                 s = float(weights[i, leader.row_set])
                 if s == 0:
                     continue

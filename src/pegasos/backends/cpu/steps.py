@@ -1,8 +1,8 @@
 """The loops over single rows and small batches.
 
-`block_steps`, `direct_steps` and `row_steps` run the same scalar functions of `pegasos.step`. They differ in how scores
-are obtained (a matrix product corrected by the Gram matrix; an inner product per dense row and column; a gather per CSR
-row for all columns) and in how pulls reach the state.
+`block_steps`, `direct_steps` and `sparse.row_steps` run the same scalar functions of `pegasos.step`. They differ in how
+scores are obtained (a matrix product corrected by the Gram matrix; an inner product per dense row and column; a gather
+per CSR row for all columns) and in how pulls reach the state.
 
 `group` is None for groups of one column, so that Numba compiles the loops a second time and without the inner ones,
 else the number of columns in a group.
@@ -234,97 +234,6 @@ def add_dense(values, i, sums, p, v):
     pull = sums.dtype.type(v)
     for j in range(values.shape[1]):
         sums[j, p] += pull * values[i, j]
-
-
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def row_steps(
-    group, columns, sums, weighted_sums, index, indptr, indices, data, squares, bias, labelings, weights, alpha,
-    k, rule, loss, average, project,
-):  # fmt: skip
-    """Take all steps of `index` over CSR rows, one row after another, all columns of a row together.
-
-    `sums` is (features, P), so that one index gathers P contiguous numbers; `bias` > 0 adds a last row of the state
-    for the constant feature. `squares` are the rows' squared norms with it.
-    """
-    size = 1
-    if group is not None:
-        size = group
-    n_columns = columns.size
-    products = np.zeros(n_columns, sums.dtype)
-    scales, f, held, found = np.zeros(n_columns), np.zeros(size), np.zeros(size), np.zeros(size)
-    moved = np.zeros(n_columns, np.bool_)
-    pulls = np.zeros((k, n_columns), sums.dtype)
-    for start in range(0, index.size, k):
-        for b in range(k):
-            i = index[start + b]
-            gather(products, sums, indptr[i], indptr[i + 1], indices, data, bias)
-            for lead in range(0, n_columns, size):
-                leader = columns[lead]
-                s = float(weights[i, leader.row_set])
-                moved[lead] = s != 0.0 and leader.steps < leader.limit
-                if not moved[lead]:
-                    for p in range(lead, lead + size):
-                        pulls[b, p] = 0.0
-                    continue
-                y = labelings[i, leader.labeling]
-                for p in range(lead, lead + size):
-                    if b == 0:
-                        scales[p] = open_step(columns[p], rule, average)
-                    f[p - lead] = scales[p] * products[p]
-                    if rule == Rule.SDCA:
-                        held[p - lead] = alpha[i, p]
-                if size == 1:
-                    pulls[b, lead] = pull_of(leader, rule, loss, y, s, f[0], held[0], squares[i])
-                    continue
-                pulls_of(leader, rule, loss, y, s, f, held, squares[i], found)
-                for r in range(size):
-                    pulls[b, lead + r] = found[r]
-        for b in range(k):
-            i = index[start + b]
-            if not pulls[b].any():
-                continue
-            if k > 1:  # rows of the batch that pulled before this one have changed its product
-                gather(products, sums, indptr[i], indptr[i + 1], indices, data, bias)
-            for p in range(n_columns):
-                v = pulls[b, p]
-                if v != 0.0:
-                    mark = mark_of(loss, labelings[i, columns[p].labeling], p % size)
-                    account(columns[p], v, mark, products[p], squares[i])
-                if alpha.size:
-                    alpha[i, p] += v
-            scatter(sums, pulls[b], indptr[i], indptr[i + 1], indices, data, bias)
-            if weighted_sums.size:
-                for p in range(n_columns):
-                    pulls[b, p] *= columns[p].average
-                scatter(weighted_sums, pulls[b], indptr[i], indptr[i + 1], indices, data, bias)
-        for lead in range(0, n_columns, size):
-            if moved[lead] and close_step(columns, lead, size, rule, project):
-                for p in range(lead, lead + size):
-                    fold_column(columns[p], p, sums, weighted_sums, alpha)
-
-
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def gather(products, sums, first, last, indices, data, bias):
-    """products = <S, x> of one CSR row in every column."""
-    n_columns = products.size
-    constant = sums.shape[0] - 1
-    for p in range(n_columns):
-        products[p] = bias * sums[constant, p] if bias > 0.0 else 0.0
-    for j in range(first, last):
-        for p in range(n_columns):
-            products[p] += data[j] * sums[indices[j], p]
-
-
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def scatter(sums, pulls, first, last, indices, data, bias):
-    """S += pull * x of one CSR row in every column."""
-    n_columns = pulls.size
-    for j in range(first, last):
-        for p in range(n_columns):
-            sums[indices[j], p] += data[j] * pulls[p]
-    if bias > 0.0:
-        for p in range(n_columns):
-            sums[sums.shape[0] - 1, p] += bias * pulls[p]
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,12 @@
+"""One script per claim about speed: ours and the peers in one run, a table and JSON out.
+
+    python -m benchmarks list                          the claims
+    python -m benchmarks run [name ...] [--quick]      measure some, or all that run by default
+    python -m benchmarks readme                        write the table of the README from the JSON in benchmarks/results
+
+A claim is a module with a `TITLE`, a flag `BY_DEFAULT` and a function `run(options)` that gives its rows. What claims
+share lies in the modules whose names begin with an underscore.
+
+The settings of ours stand at the top of each claim. They are to be chosen on training rows, never by the test error
+that the claim then reports; "not tuned yet" marks those that were not chosen at all.
+"""

@@ -1,0 +1,105 @@
+"""`python -m benchmarks list`, `run` and `readme`."""
+
+import argparse
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import _readme, _results, _table
+from benchmarks._claims import NAMES, by_default, module_of
+from benchmarks._data import DataMissing
+from benchmarks._options import RESULTS, ROOT, TRIALS, Options
+from benchmarks._race import say
+from benchmarks._threads import fixed
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Do what the command line says; 0, or 1 after an error of a claim, or 2 where data are missing."""
+    chosen = _parser().parse_args(words)
+    return int(chosen.command(chosen) or 0)
+
+
+def list_claims(chosen: argparse.Namespace) -> None:
+    """Print the claims; those in brackets run only when they are named."""
+    for name in NAMES:
+        module = module_of(name)
+        print(f"{name if module.BY_DEFAULT else f'[{name}]':<16}{module.TITLE}")
+
+
+def write_readme(chosen: argparse.Namespace) -> None:
+    """Write the README's table from the JSON of full runs."""
+    changed = _readme.update(ROOT / "README.md", _results.read(chosen.results))
+    print("README.md has a new table." if changed else "README.md is up to date.")
+
+
+def run_claims(chosen: argparse.Namespace) -> int:
+    """Measure claims one after another; one that fails does not stop the others."""
+    out = chosen.out or (TRIALS if chosen.quick else RESULTS)
+    options = Options(chosen.quick, chosen.repeats, chosen.seed, chosen.threads, out)
+    status = 0
+    for name in chosen.names or by_default():
+        say(f"{name}: {module_of(name).TITLE}")
+        try:
+            run_claim(name, options)
+        except DataMissing as error:
+            say(f"error: {name}: {error}")
+            status = max(status, 2)
+        except Exception:
+            traceback.print_exc()
+            status = max(status, 1)
+    return status
+
+
+def run_claim(name: str, options: Options) -> dict:
+    """Measure one claim, show it and write its JSON."""
+    module = module_of(name)
+    with fixed(options.threads), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fits that are short on purpose do not converge
+        found = module.run(options)
+    results = _results.results_of(name, module.TITLE, found, options)
+    _table.render(results)
+    say(f"wrote {_results.write(options.out, results)}")
+    return results
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure ours beside the peers.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    listing = commands.add_parser("list", help="show the claims")
+    listing.set_defaults(command=list_claims)
+
+    run = commands.add_parser("run", help="measure claims: a table, and JSON in a folder")
+    run.add_argument("names", nargs="*", metavar="NAME", help="claims (default: all but those in brackets in `list`)")
+    run.add_argument("--quick", action="store_true", help="a short trial on embedded data that judges nothing")
+    run.add_argument("--repeats", type=int, metavar="N", help="repeats of each measurement (default: 3 or more)")
+    run.add_argument("--seed", type=int, default=0, metavar="S", help="seed of ours and of the peers (default: 0)")
+    run.add_argument("--threads", type=int, default=2, metavar="N", help="threads for everybody (default: 2)")
+    run.add_argument("--out", type=Path, metavar="FOLDER", help=f"where JSON goes (default: {_shown(RESULTS)}, "
+                     f"of a quick trial {_shown(TRIALS)})")  # fmt: skip
+    run.set_defaults(command=lambda chosen: run_claims(_checked(run, chosen)))
+
+    readme = commands.add_parser("readme", help="write the table of the README from JSON")
+    readme.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help="where the JSON is")
+    readme.set_defaults(command=write_readme)
+    return parser
+
+
+def _checked(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> argparse.Namespace:
+    unknown = [name for name in chosen.names if name not in NAMES]
+    if unknown:
+        parser.error(f"there is no claim {unknown[0]!r}; there are: {', '.join(NAMES)}")
+    if chosen.repeats is not None and chosen.repeats < (1 if chosen.quick else 3):
+        parser.error(f"--repeats must be at least 3, or 1 with --quick; it is {chosen.repeats}")
+    if chosen.threads < 1:
+        parser.error(f"--threads must be at least 1; it is {chosen.threads}")
+    return chosen
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

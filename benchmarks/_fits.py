@@ -1,0 +1,90 @@
+"""Contestants that fit and predict: ours, and the peers that are there."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks import _peers
+from benchmarks._data import Task
+from benchmarks._options import Options
+from benchmarks._race import Contestant, Record, absent
+from pegasos import PegasosClassifier
+
+OURS = "pegasos"
+Judge = Callable[[Any], dict]
+
+
+def ours(settings: dict, task: Task, options: Options, *, judges: Sequence[Judge] = (), tested: bool = True):
+    """Ours with these settings; facts: the test error, the mean objective of its columns, and the largest gap.
+
+    It warms up by the same fit, since fewer rows may take another way, and leave code to be compiled within the clock.
+    """
+
+    def fit() -> PegasosClassifier:
+        return PegasosClassifier(**settings, random_state=options.seed).fit(task.X, task.y)
+
+    def judge(fitted: PegasosClassifier) -> dict:
+        facts = error_of(fitted, task.X_test, task.y_test) if tested else {}
+        return facts | certificate_of(fitted) | _all(judges, fitted)
+
+    return Contestant(OURS, fit, judge, fit, ours=True)
+
+
+def peer(
+    kind: str,
+    make: Callable[[Any], Any],
+    task: Task,
+    *,
+    name: str | None = None,
+    dtype: Any = np.float64,
+    repeats: int | None = None,
+    judges: Sequence[Judge] = (),
+    tested: bool = True,
+) -> Contestant:
+    """A peer, `make` of its class; rows come in the type that it likes."""
+    found, name = _peers.find(kind), name or kind
+    if found.missing is not None:
+        return absent(name, found.missing)
+    X, X_test = task.as_type(dtype)
+    few = task.few()
+
+    def judge(fitted: Any) -> dict:
+        return (error_of(fitted, X_test, task.y_test) if tested else {}) | _all(judges, fitted)
+
+    return Contestant(
+        name,
+        lambda: make(found.make).fit(X, task.y),
+        judge,
+        lambda: make(found.make).fit(X[few], task.y[few]),
+        repeats,
+    )
+
+
+def predicting(fit: Record, task: Task, *, dtype: Any = None, is_ours: bool = False, repeats: int | None = None):
+    """The contestant that predicts the test rows with the model that was fitted last."""
+    if fit.missing is not None:
+        return absent(fit.name, fit.missing)
+    model, X = fit.result, task.as_type(dtype)[1]
+
+    def judge(labels: np.ndarray) -> dict:
+        return {"error": float(np.mean(labels != task.y_test))}
+
+    return Contestant(fit.name, lambda: model.predict(X), judge, lambda: model.predict(X[:100]), repeats, ours=is_ours)
+
+
+def error_of(model: Any, X_test: Any, y_test: np.ndarray) -> dict:
+    """The share of test rows that get a wrong label."""
+    return {"error": float(np.mean(model.predict(X_test) != y_test))}
+
+
+def certificate_of(model: PegasosClassifier) -> dict:
+    """What ours says of itself."""
+    return {"objective": float(np.mean(model.objective_)), "gap": float(np.max(model.dual_gap_))}
+
+
+def _all(judges: Sequence[Judge], fitted: Any) -> dict:
+    facts: dict = {}
+    for judge in judges:
+        facts |= judge(fitted)
+    return facts

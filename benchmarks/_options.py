@@ -1,0 +1,37 @@
+"""What a run of the benchmarks is asked for."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"  # of full runs, committed
+TRIALS = ROOT / "out" / "benchmarks"  # of --quick, ignored by git
+
+MEMORY = 3e9
+
+
+@dataclass(frozen=True)
+class Options:
+    """The choices of the command line."""
+
+    quick: bool = False
+    repeats: int | None = None  # None: what the claim finds right, three or more
+    seed: int = 0
+    threads: int = 2
+    out: Path = RESULTS
+
+    @property
+    def processes(self) -> int:
+        """Processes of peers that start some; in a quick trial, starting them would take longest."""
+        return 1 if self.quick else self.threads
+
+    @property
+    def memory(self) -> float:
+        """Bytes that are made warm before a fit that needs much memory."""
+        return 0.0 if self.quick else MEMORY
+
+    def times(self, usual: int = 3) -> int:
+        """Repeats of each measurement; a quick trial has one."""
+        if self.repeats is not None:
+            return self.repeats
+        return 1 if self.quick else usual

@@ -1,0 +1,60 @@
+"""Results as JSON, one file per claim."""
+
+import json
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._claims import NAMES
+from benchmarks._measure import machine
+from benchmarks._options import Options
+
+
+def results_of(name: str, title: str, found: dict, options: Options) -> dict:
+    """What a claim found, with all that is needed to read it later. A quick trial judges nothing."""
+    rows = [row | {"met": None} for row in found["rows"]] if options.quick else found["rows"]
+    return {
+        "name": name,
+        "title": title,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "quick": options.quick,
+        "repeats": min((len(row["ours"]) for row in rows), default=0),
+        "seed": options.seed,
+        "machine": machine(options.threads, options.quick),
+        "settings": found.get("settings", {}),
+        "missing": {row["peer"]: row["missing"] for row in rows if row["missing"]},
+        "notes": list(found.get("notes", [])),
+        "rows": rows,
+    }
+
+
+def write(folder: Path, results: dict) -> Path:
+    """Write results as JSON without NaN."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{results['name']}.json"
+    text = json.dumps(plain(results), indent=1, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def read(folder: Path, names: Sequence[str] = NAMES) -> list[dict]:
+    """The results of a folder, in the order of the claims."""
+    paths = [folder / f"{name}.json" for name in names]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
+
+
+def plain(value: Any) -> Any:
+    """Values as JSON has them; a number that is none becomes null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
