@@ -8,5 +8,5 @@ A claim is a module with a `TITLE`, a flag `BY_DEFAULT` and a function `run(opti
 share lies in the modules whose names begin with an underscore.
 
 The settings of ours stand at the top of each claim. They are to be chosen on training rows, never by the test error
-that the claim then reports; "not tuned yet" marks those that were not chosen at all.
+that the claim then reports.
 """

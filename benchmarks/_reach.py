@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks._race import Contestant, absent, reason_of, say, value_of
 
-EPOCHS = (1, 2, 3, 5, 8, 13, 20, 30, 50, 80, 130, 200, 300, 500, 1000)
+EPOCHS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 30, 50, 80, 130, 200, 300, 500, 1000)
 PATIENCE = 120.0  # seconds after which no longer fit is tried
 
 

@@ -13,8 +13,8 @@ from benchmarks._table import percent
 TITLE = "45 linear pairs of Fashion-MNIST"
 BY_DEFAULT = True
 
-C = 1.0  # of each pair, ours and the peer's: λ = 1/12000
-SETTINGS = dict(multi_class="ovo", C=C, solver="sdca", max_passes=5)  # not tuned yet
+C = 1 / 12  # of each pair, ours and the peer's: λ = 1e-3, better than 1e-4 on held-out training rows (14.0 and 14.1 %)
+SETTINGS = dict(multi_class="ovo", C=C, max_passes=3)
 BAR, ACCURACY = Bar(least=10), 0.845
 
 
@@ -35,6 +35,6 @@ def run(options: Options) -> dict:
     ]
     ours, *peers = race(contestants, options.times(), options.threads)
     accurate = {f"accuracy ≥ {percent(ACCURACY)}": 1 - ours.facts["error"] >= ACCURACY}
-    what = What("linear pairs, C 1", task.data)
+    what = What("linear pairs, C 1/12", task.data)
     rows = [against(what, ours, peers[0], bar=BAR, slack=0.001, also=accurate), against(what, ours, peers[1])]
     return {"rows": rows, "settings": SETTINGS}

@@ -21,7 +21,7 @@ TITLE = "Linear fit on RCV1, sparse, to 1 % above the optimum"
 BY_DEFAULT = True
 
 LAM, WITHIN = 1e-4, 0.01
-SETTINGS = dict(lam=LAM, solver="sdca", average=False, fit_intercept=False)  # not tuned yet
+SETTINGS = dict(lam=LAM, solver="sdca", average=False, fit_intercept=False)
 BARS = {"LinearSVC": Bar(least=1.5), "SGDClassifier": Bar(least=2)}
 TOLERANCES = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 0.003, 0.001)  # skglm counts working sets, not epochs
 

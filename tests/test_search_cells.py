@@ -392,7 +392,7 @@ def test_threads_do_not_get_into_each_others_support_rows(monkeypatch):
     monkeypatch.setattr(wide, "blas_threads", lambda: 1)
     expected = search.fit(rows, y).cv_results_
     begin = SupportRows.__init__
-    monkeypatch.setattr(SupportRows, "__init__", lambda self, X, squares: begin(self, X.view(Unhurried), squares))
+    monkeypatch.setattr(SupportRows, "__init__", lambda self, X, *more: begin(self, X.view(Unhurried), *more))
     monkeypatch.setattr(wide, "blas_threads", lambda: 2)
     found = search.fit(rows, y).cv_results_
     for name in split_scores(search):

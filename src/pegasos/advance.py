@@ -21,7 +21,7 @@ from pegasos.step import Average, Rule
 
 KERNEL_BLOCK = 128
 WIDE_COLUMNS = 64  # from so many columns on blocks are longer, and go in parts
-WIDE_KERNEL_BLOCK = 512
+LONG_KERNEL_BLOCK = 512
 PART = 64  # draws of a wide block whose pulls correct the scores of later ones one by one
 DIRECT_PULL_RATE = 0.1
 OPERATIONS_PER_CALL = 3e8  # of compiled loops between two looks at the clock
@@ -60,8 +60,9 @@ class Advance:
                 draws = min(draws, self.pace * SECONDS_PER_CALL)
             length = int(np.clip(draws, 64, 65536))
         elif self.rows.dual:
-            wide = n_columns >= WIDE_COLUMNS and not self.project and self.way == Way.EITHER
-            length = min(WIDE_KERNEL_BLOCK if wide else KERNEL_BLOCK, self.rows.at_once)
+            wide = n_columns >= WIDE_COLUMNS and not self.project
+            long = wide if self.way == Way.EITHER else n_columns < WIDE_COLUMNS  # rows to compute: in large products
+            length = min(LONG_KERNEL_BLOCK if long else KERNEL_BLOCK, self.rows.at_once)
         else:  # the Gram matrix costs B per row where scores and update cost 2P
             length = int(np.clip(32 * round(2 * n_columns / 32), 32, 128))
         return max(1, length // batch) * batch

@@ -65,23 +65,28 @@ class Kernel:
         if self.name == "rbf":
             x_squares = squared_norms(X).astype(X.dtype) if x_squares is None else x_squares
             z_squares = squared_norms(Z).astype(X.dtype) if z_squares is None else z_squares
-        if hasattr(X, "indptr") or hasattr(Z, "indptr") or X.size * Z.shape[0] < WORTH_TILES:
-            return self.transform(safe_sparse_dot(X, Z.T, dense_output=True), x_squares, z_squares)
-        return self._tiled(X, Z, x_squares, z_squares)
+        return self.transform(safe_sparse_dot(X, Z.T, dense_output=True), x_squares, z_squares)
 
-    def _tiled(self, X, Z, x_squares, z_squares) -> np.ndarray:
-        """Values of many dense rows, each tile transformed while it is in the cache."""
-        values = np.empty((X.shape[0], Z.shape[0]), X.dtype)
+    def scores(self, X, Z, coefficients: np.ndarray, x_squares=None, z_squares=None) -> np.ndarray:
+        """K(X, Z) @ coefficients; of many dense rows tile by tile, so that the matrix itself never exists."""
+        dense = not hasattr(X, "indptr") and not hasattr(Z, "indptr")
+        if self.name not in FROM_PRODUCT or not dense or X.size * Z.shape[0] < WORTH_TILES:
+            return self(X, Z, x_squares, z_squares) @ coefficients
+        if self.name == "rbf":
+            x_squares = squared_norms(X).astype(X.dtype) if x_squares is None else x_squares
+            z_squares = squared_norms(Z).astype(X.dtype) if z_squares is None else z_squares
+        some = _slices(X.shape[0], TILE)
+        others = _slices(Z.shape[0], TILE * TILE // min(TILE, X.shape[0]))
+        parts = np.empty((len(others), X.shape[0], coefficients.shape[1]), coefficients.dtype)
 
         def tile(place):
-            rows, columns = place
-            inner = X[rows] @ Z[columns].T
-            values[rows, columns] = self.transform(inner, _of(x_squares, rows), _of(z_squares, columns))
+            rows, number = place
+            columns = others[number]
+            values = self.transform(X[rows] @ Z[columns].T, _of(x_squares, rows), _of(z_squares, columns))
+            np.matmul(values, coefficients[columns], out=parts[number, rows])
 
-        parts = _slices(X.shape[0], TILE)
-        wide = TILE * TILE // min(TILE, X.shape[0])
-        share_out(tile, [(rows, columns) for rows in parts for columns in _slices(Z.shape[0], wide)])
-        return values
+        share_out(tile, [(rows, number) for rows in some for number in range(len(others))])
+        return parts.sum(axis=0)
 
     def transform(self, products: np.ndarray, x_squares, z_squares) -> np.ndarray:
         """Turn inner products into kernel values, in place, a few rows at a time so that they stay in the cache."""
@@ -135,7 +140,7 @@ class Kernel:
                 matrix[columns, rows] = values.T
 
         if halved:
-            parts = _slices(n_rows, TILE)
+            parts = _slices(n_rows, min(TILE, max(64, n_rows // 4)))  # a few for each thread
             whole = share_out(tile, [(a, b) for i, a in enumerate(parts) for b in parts[: i + 1]], go_on)
         else:
             whole = share_out(strip, _slices(n_rows, STRIP), go_on, threads=1)

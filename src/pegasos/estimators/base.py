@@ -302,10 +302,11 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         scores = np.zeros((X.shape[0], len(self.dual_coef_)), self.dual_coef_.dtype)
         if not self.support_.size:
             return scores
+        coefficients = np.ascontiguousarray(self.dual_coef_.T)
         at_once = int(np.clip(BYTES_PER_PREDICTION / (self.support_.size * scores.itemsize), 1, 4096))
         for first in range(0, X.shape[0], at_once):
             rows = slice(first, first + at_once)
-            scores[rows] = self._kernel(X[rows], self.support_vectors_) @ self.dual_coef_.T
+            scores[rows] = self._kernel.scores(X[rows], self.support_vectors_, coefficients)
         return scores
 
     def save(self, path) -> None:

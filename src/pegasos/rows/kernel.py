@@ -46,7 +46,7 @@ class KernelRows(Rows):
         self.norms = None
         if kernel.name == "rbf":
             self.norms = (squared_norms(X) if squares is None else squares).astype(self.dtype)
-        self._support = SupportRows(X, self.norms)
+        self._support = SupportRows(X, self.norms, cache_bytes / 2)
         fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
         if matrix is None and keep and fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
             self.matrix = kernel.matrix(X, self.norms, in_time_for(until))
@@ -58,7 +58,7 @@ class KernelRows(Rows):
         if self.matrix is not None:
             return self
         other = copy.copy(self)
-        other._support = SupportRows(self.X, self.norms)
+        other._support = SupportRows(self.X, self.norms, self._support.most_bytes)
         return other
 
     def way(self, columns_per_row):
@@ -135,7 +135,8 @@ class KernelRows(Rows):
         if not support.size:
             return np.zeros((sums.shape[1], len(block.rows)), self.dtype)
         order, rows, squares = self._support.of(support)
-        return sums[order].T @ self.kernel(block.values, rows, self._own_squares(block), squares).T
+        scores = self.kernel.scores(block.values, rows, sums[order], self._own_squares(block), squares)
+        return np.ascontiguousarray(scores.T)
 
     def gram(self, block):
         """Inner products of the block's rows; with the matrix at hand the diagonal will do to begin with."""
@@ -149,8 +150,8 @@ class KernelRows(Rows):
     def _gram(self, block):
         if self.matrix is not None:
             return np.take(self._strip(block), block.rows, axis=1)
-        own = self._own_squares(block)
-        return self.kernel(block.values, block.values, own, own)
+        # In tiles, too: threads of BLAS go on waiting for work a while after a product, in the way of ours.
+        return self.kernel.matrix(block.values, self._own_squares(block))
 
     def _own_squares(self, block):
         return None if self.norms is None else self.norms[block.rows]
@@ -179,28 +180,33 @@ def in_time_for(until: float) -> Callable[[float], bool]:
 
 
 class SupportRows:
-    """The support rows side by side, gathered once as they appear; beyond half of all rows X itself serves."""
+    """The support rows side by side, gathered as they appear; where they would take too much memory X itself serves.
 
-    def __init__(self, X, squares):
-        self.X, self.squares = X, squares
-        self.sparse = hasattr(X, "indptr")
+    Rows whose coefficients have become zero are left out once they are many.
+    """
+
+    def __init__(self, X, squares, most_bytes: float = np.inf):
+        self.X, self.squares, self.most_bytes = X, squares, most_bytes
+        a_row = max(1, X.shape[1]) * X.dtype.itemsize
+        self.most = 0 if hasattr(X, "indptr") else int(min(most_bytes / a_row, X.shape[0]))
         self.known = np.zeros(X.shape[0], bool)
         self.order = np.empty(0, np.intp)
         self.buffer = np.empty((0, X.shape[1]), X.dtype)
 
     def of(self, support: np.ndarray):
         """Indices, rows and squared norms that cover `support`; rows without a coefficient may be among them."""
-        fresh = support[~self.known[support]]
-        self.known[fresh] = True
-        count = self.order.size
-        self.order = np.concatenate([self.order, fresh])
-        if self.sparse or self.order.size > len(self.known) / 2:
-            self.buffer = self.buffer[:0]
+        if support.size > self.most:
             return slice(None), self.X, self.squares
-        if self.order.size > len(self.buffer):
-            room = np.empty((2 * self.order.size, self.X.shape[1]), self.X.dtype)
+        fresh = support[~self.known[support]]
+        if self.order.size + fresh.size > min(self.most, 1.2 * support.size + STRIP):
+            self.known[:] = False
+            self.order, fresh = self.order[:0], support
+        count, total = self.order.size, self.order.size + fresh.size
+        if total > len(self.buffer):
+            room = np.empty((min(self.most, total + total // 2), self.X.shape[1]), self.X.dtype)
             room[:count] = self.buffer[:count]
             self.buffer = room
-        self.buffer[count : self.order.size] = self.X[fresh]
-        rows = self.buffer[: self.order.size]
-        return self.order, rows, None if self.squares is None else self.squares[self.order]
+        self.buffer[count:total] = self.X[fresh]
+        self.known[fresh] = True
+        self.order = np.concatenate([self.order, fresh])
+        return self.order, self.buffer[:total], None if self.squares is None else self.squares[self.order]
