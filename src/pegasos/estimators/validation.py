@@ -181,7 +181,10 @@ def _hint_uneven(X, bias: float) -> None:
     sizes = np.zeros(X.shape[1])
     for first in range(0, len(X), 256):  # both looks at a part while it is in the cache
         part = X[first : first + 256]
-        np.maximum(sizes, np.maximum(part.max(axis=0), -part.min(axis=0)), out=sizes)
+        if len(part) == 256 and part.flags.c_contiguous:  # sixteen rows side by side: long loops are faster
+            part = part.reshape(16, -1)
+        largest = np.maximum(part.max(axis=0), -part.min(axis=0))
+        np.maximum(sizes, largest.reshape(-1, X.shape[1]).max(axis=0), out=sizes)
     if bias > 0:
         sizes = np.append(sizes, bias)
     sizes = sizes[sizes > 0]

@@ -11,6 +11,7 @@ else the number of columns in a group.
 import numpy as np
 from numba import njit
 
+from pegasos.backends.cpu.prefetch import LINE, prefetch
 from pegasos.step import Rule, account, close_step, folded, mark_of, open_step, pull_of, pulls_of
 
 # Lets sums run in SIMD lanes; NaN and infinity keep their meaning.
@@ -137,6 +138,8 @@ def direct_steps(
     members = np.empty(chunk, np.int64)
     n_pulls = 0
     for begin in range(0, index.size, chunk):
+        if not kernel:
+            ask_for_rows(index[begin + chunk : begin + 2 * chunk], values, squares, labelings, weights, alpha)
         for lead in range(first, last, size):
             leader = columns[lead]
             n_members = 0
@@ -189,6 +192,20 @@ def direct_steps(
                             products[i, p] *= columns[p].shrink
                         fold_column(columns[p], p, sums, weighted_sums, alpha[:0] if kernel else alpha)
     return n_pulls
+
+
+@njit(cache=True, nogil=True)
+def ask_for_rows(index, values, squares, labelings, weights, alpha):
+    """Have the beginnings of dense rows fetched, and what is known of them; the processor itself goes on from there."""
+    width = values.shape[1]
+    for i in index:
+        for j in range(0, min(width, 4 * LINE), LINE):
+            prefetch(values, i * width + j)
+        prefetch(squares, i)
+        prefetch(labelings, i * labelings.shape[1])
+        prefetch(weights, i * weights.shape[1])
+        if alpha.size:
+            prefetch(alpha, i * alpha.shape[1])
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
