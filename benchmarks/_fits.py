@@ -1,5 +1,6 @@
 """Contestants that fit and predict: ours, and the peers that are there."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,10 +20,12 @@ def ours(settings: dict, task: Task, options: Options, *, judges: Sequence[Judge
     """Ours with these settings; facts: the test error, the mean objective of its columns, and the largest gap.
 
     It warms up by the same fit, since fewer rows may take another way, and leave code to be compiled within the clock.
+    Each fit has a seed of its own, so that errors are medians over seeds, too.
     """
+    seeds = itertools.count(options.seed)
 
     def fit() -> PegasosClassifier:
-        return PegasosClassifier(**settings, random_state=options.seed).fit(task.X, task.y)
+        return PegasosClassifier(**settings, random_state=next(seeds)).fit(task.X, task.y)
 
     def judge(fitted: PegasosClassifier) -> dict:
         facts = error_of(fitted, task.X_test, task.y_test) if tested else {}
@@ -48,15 +51,23 @@ def peer(
         return absent(name, found.missing)
     X, X_test = task.as_type(dtype)
     few = task.few()
+    seeds = itertools.count()
+
+    def fresh() -> Any:
+        """Unfitted, with the next seed where it takes one."""
+        model, seed = make(found.make), next(seeds)
+        if hasattr(model, "get_params") and "random_state" in model.get_params():
+            model.set_params(random_state=seed)
+        return model
 
     def judge(fitted: Any) -> dict:
         return (error_of(fitted, X_test, task.y_test) if tested else {}) | _all(judges, fitted)
 
     return Contestant(
         name,
-        lambda: make(found.make).fit(X, task.y),
+        lambda: fresh().fit(X, task.y),
         judge,
-        lambda: make(found.make).fit(X[few], task.y[few]),
+        lambda: fresh().fit(X[few], task.y[few]),
         repeats,
     )
 

@@ -9,7 +9,7 @@ from benchmarks import _data, _fits
 from benchmarks._objective import LinearObjective
 from benchmarks._options import Options
 from benchmarks._race import race
-from benchmarks._reach import EPOCHS, reaching
+from benchmarks._reach import reaching
 from benchmarks._rows import Bar, What, against
 from benchmarks._table import percent
 
@@ -17,10 +17,12 @@ TITLE = "Linear fit on covtype, to 24 % test error"
 BY_DEFAULT = True
 
 LAM, ERROR = 1e-6, 0.24
-# Rule and average: the lowest error among seven settings of one and three passes, on a tenth of the training rows held
-# out (24.0 and 24.2 %; sdca 24.3). The goal is as near as the error's own spread, 0.2 points on so many test rows.
+# Rule and average: the lowest errors on a tenth of the training rows held out, three splits: 24.2 % after one pass and
+# after five; sdca 24.6. The goal is as near as the error's own spread, 0.2 points on so many test rows, so the search
+# begins with two passes: of fewer the seed decides.
 SETTINGS = dict(lam=LAM, solver="pegasos", average="weighted")
-PASSES = (0.1, 0.2, 0.5, *EPOCHS)
+PASSES = (2, 3, 5, 8, 13, 20)
+SGD_EPOCHS = (5, 20, 80)
 BAR = Bar(least=50)
 
 
@@ -46,7 +48,7 @@ def run(options: Options) -> dict:
     contestants = [
         reaching(ours, good, goal, ladder=PASSES, setting="passes"),
         _fits.peer("LinearSVC", linear, task, repeats=1, judges=[judge]),
-        reaching(sgd, good, goal),
+        reaching(sgd, good, goal, ladder=SGD_EPOCHS),
     ]
     ours_, linear_, sgd_ = race(contestants, options.times(), options.threads)
     lower = linear_.missing is None and not good(linear_.facts)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.sparse import random as random_csr
 from sklearn.metrics.pairwise import pairwise_kernels
-from threadpoolctl import threadpool_limits
 
 from pegasos import PegasosClassifier
+from pegasos.backends import threads
 from pegasos.backends.cpu.elementwise import rbf_values
 from pegasos.backends.threads import blas_threads, share_out
-from pegasos.kernels import Kernel, squared_norms
+from pegasos.kernels import Kernel, inner_products, squared_norms
+from pegasos.rows import SupportRows
 
 
 @pytest.fixture
@@ -75,12 +77,48 @@ def test_features_that_are_zero_throughout_change_nothing(rng, kept):
     np.testing.assert_allclose(found, pairwise_kernels(X, metric="rbf", gamma=0.02), rtol=1e-10)
 
 
-def test_threads_do_not_change_a_bit_of_the_matrix(rng):
+@pytest.mark.parametrize("n_rows", [1, 700, 1024, 1028, 1100, 1500, 2047, 2100])
+@pytest.mark.parametrize("name", ["rbf", "poly"])
+def test_products_that_are_known_give_the_same_matrix(rng, monkeypatch, name, n_rows):
+    """What lies right of the diagonal of known products means nothing: here, NaN."""
+    X = rng.normal(size=(n_rows, 10))
+    empty = np.empty
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=float: empty(shape, dtype) * np.nan)
+    products = inner_products(X, lambda part: True)
+    monkeypatch.undo()
+    kernel = Kernel(name, gamma=0.02)
+    found = kernel.matrix(X, squared_norms(X), products=products)
+    np.testing.assert_allclose(found, kernel.matrix(X, squared_norms(X)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["rbf", "poly", "linear"])
+@pytest.mark.parametrize(("n_rows", "n_others"), [(3000, 700), (300, 3000), (3, 3000), (513, 1), (1, 1), (0, 5)])
+def test_scores_are_the_kernel_times_the_coefficients(rng, name, n_rows, n_others):
+    X, Z = (rng.normal(size=(n, 40)) for n in (n_rows, n_others))
+    kernel, coefficients = Kernel(name, gamma=0.02), rng.normal(size=(n_others, 7))
+    gamma = {} if name == "linear" else {"gamma": 0.02}
+    values = pairwise_kernels(X, Z, metric=name, **gamma) if n_rows else np.zeros((0, n_others))
+    np.testing.assert_allclose(kernel.scores(X, Z, coefficients), values @ coefficients, rtol=1e-9, atol=1e-9)
+
+
+@pytest.fixture
+def two_threads(monkeypatch):
+    """Two threads, whatever BLAS is allowed."""
+    monkeypatch.setattr(threads, "blas_threads", lambda: 2)
+
+
+def test_threads_do_not_change_a_bit_of_matrix_and_scores(rng, monkeypatch):
     X = rng.normal(size=(1300, 40)).astype(np.float32)
     kernel, squares = Kernel("rbf", gamma=0.02), squared_norms(X).astype(np.float32)
-    with threadpool_limits(1, user_api="blas"):
-        alone = kernel.matrix(X, squares)
-    np.testing.assert_array_equal(kernel.matrix(X, squares), alone)
+    coefficients = rng.normal(size=(1300, 3)).astype(np.float32)
+    found = []
+    for number in (1, 2, 5):
+        monkeypatch.setattr(threads, "blas_threads", lambda number=number: number)
+        with threads.blas_limited(1):
+            found.append((kernel.matrix(X, squares), kernel.scores(X, X, coefficients)))
+    for matrix, scores in found[1:]:
+        np.testing.assert_array_equal(matrix, found[0][0])
+        np.testing.assert_array_equal(scores, found[0][1])
 
 
 def test_a_matrix_that_takes_too_long_is_given_up(rng):
@@ -95,19 +133,50 @@ def test_a_matrix_that_takes_too_long_is_given_up(rng):
 
 
 def test_each_item_is_worked_on_once_with_blas_on_one_thread():
-    seen, threads, lock = [], set(), threading.Lock()
+    seen, counts, lock = [], set(), threading.Lock()
 
     def work(item):
         with lock:
             seen.append(item)
-            threads.add(blas_threads())
+            counts.add(blas_threads())
 
     before = blas_threads()
     assert share_out(work, list(range(100)))
     assert sorted(seen) == list(range(100))
-    assert threads == {1}
+    assert counts == {1}
     assert blas_threads() == before
     assert share_out(work, [])
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_two_threads_do_each_item_once():
+    seen, who, lock, both = [], set(), threading.Lock(), threading.Barrier(2)
+
+    def work(item):
+        if item < 2:
+            both.wait(timeout=30)  # each of the threads has one of the first two
+        with lock:
+            seen.append(item)
+            who.add(threading.get_ident())
+
+    assert share_out(work, list(range(50)))
+    assert sorted(seen) == list(range(50))
+    assert len(who) == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_after_a_failure_the_other_thread_stops():
+    seen = []
+
+    def work(item):
+        if item == 1:
+            raise RuntimeError("seven")
+        time.sleep(0.01)
+        seen.append(item)
+
+    with pytest.raises(RuntimeError, match="seven"):
+        share_out(work, list(range(1000)))
+    assert len(seen) < 100
 
 
 def test_a_failure_in_a_thread_is_raised_and_blas_has_its_threads_back():
@@ -115,6 +184,41 @@ def test_a_failure_in_a_thread_is_raised_and_blas_has_its_threads_back():
     with pytest.raises(RuntimeError, match="seven"):
         share_out(lambda item: (_ for _ in ()).throw(RuntimeError("seven")) if item == 7 else None, list(range(20)))
     assert blas_threads() == before
+
+
+# --- support rows ---------------------------------------------------------------------------------------------------
+
+
+def test_support_rows_cover_what_is_asked_for_and_forget_what_is_not(rng):
+    X = rng.normal(size=(6000, 5))
+    rows = SupportRows(X, squared_norms(X))
+    for _ in range(30):
+        support = np.sort(rng.choice(6000, rng.integers(1, 1500), replace=False))
+        order, values, squares = rows.of(support)
+        assert set(support) <= set(order)
+        assert len(order) <= 1.2 * len(support) + 1024
+        np.testing.assert_array_equal(values, X[order])
+        np.testing.assert_allclose(squares, squared_norms(X[order]))
+
+
+def test_support_rows_that_take_too_much_memory_are_all_rows(rng):
+    X = rng.normal(size=(100, 5))
+    rows = SupportRows(X, None, most_bytes=50 * 5 * 8)
+    assert len(rows.of(np.arange(50))[1]) == 50
+    assert rows.of(np.arange(51))[1] is X
+    assert len(rows.of(np.arange(50, 100))[1]) == 50
+
+
+@pytest.mark.parametrize("solver", ["pegasos", "sdca"])
+@pytest.mark.parametrize("cache_size", [0, 1])
+def test_a_kernel_without_a_matrix_gives_the_model_of_one_with_it(rng, solver, cache_size):
+    X = rng.normal(size=(2500, 8))
+    y = np.argmax(X @ rng.normal(size=(8, 4)) + rng.normal(size=(2500, 4)), axis=1)
+    how = dict(kernel="rbf", gamma=0.1, solver=solver, lam=1e-3, max_passes=3, random_state=0)
+    kept = PegasosClassifier(**how).fit(X, y)
+    computed = PegasosClassifier(**how, cache_size=cache_size).fit(X, y)
+    np.testing.assert_allclose(computed.decision_function(X), kept.decision_function(X), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(computed.dual_gap_, kept.dual_gap_, rtol=1e-6)
 
 
 # --- CSR ------------------------------------------------------------------------------------------------------------
@@ -141,12 +245,12 @@ def test_csr_rows_give_the_model_of_dense_ones(rng, solver, average, classes):
 
 
 @pytest.mark.parametrize("average", [False, "weighted"])
-def test_threads_do_not_change_a_bit_of_a_model_of_csr_rows(rng, average):
+def test_threads_do_not_change_a_bit_of_a_model_of_csr_rows(rng, average, monkeypatch):
     X = random_csr(4000, 300, density=0.1, random_state=1, format="csr", dtype=np.float32)
     y = np.argmax(X @ rng.normal(size=(300, 24)), axis=1)
     how = dict(solver="sdca", average=average, lam=1e-3, max_passes=3, random_state=0)
-    with threadpool_limits(1, user_api="blas"):
-        alone = PegasosClassifier(**how).fit(X, y)
+    alone = PegasosClassifier(**how).fit(X, y)
+    monkeypatch.setattr(threads, "blas_threads", lambda: 3)
     together = PegasosClassifier(**how).fit(X, y)
     np.testing.assert_array_equal(together.coef_, alone.coef_)
     np.testing.assert_array_equal(together.objective_, alone.objective_)

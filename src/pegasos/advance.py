@@ -20,8 +20,8 @@ from pegasos.state import State
 from pegasos.step import Average, Rule
 
 KERNEL_BLOCK = 128
-WIDE_COLUMNS = 64  # from so many columns on blocks are longer, and go in parts
-LONG_KERNEL_BLOCK = 512
+WIDE_COLUMNS = 64  # from so many columns on blocks go in parts
+LONG_KERNEL_BLOCK = 512  # of many columns with the matrix at hand; of few columns where rows are computed
 PART = 64  # draws of a wide block whose pulls correct the scores of later ones one by one
 DIRECT_PULL_RATE = 0.1
 OPERATIONS_PER_CALL = 3e8  # of compiled loops between two looks at the clock
@@ -61,7 +61,8 @@ class Advance:
             length = int(np.clip(draws, 64, 65536))
         elif self.rows.dual:
             wide = n_columns >= WIDE_COLUMNS and not self.project
-            long = wide if self.way == Way.EITHER else n_columns < WIDE_COLUMNS  # rows to compute: in large products
+            computed = self.rows.by_products and n_columns < WIDE_COLUMNS
+            long = wide if self.way == Way.EITHER else computed
             length = min(LONG_KERNEL_BLOCK if long else KERNEL_BLOCK, self.rows.at_once)
         else:  # the Gram matrix costs B per row where scores and update cost 2P
             length = int(np.clip(32 * round(2 * n_columns / 32), 32, 128))

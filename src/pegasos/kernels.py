@@ -11,12 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import config
 from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import safe_sparse_dot
 
-from pegasos.backends.cpu.elementwise import rbf_values
 from pegasos.backends.threads import share_out
 
 FROM_PRODUCT = ("linear", "rbf", "poly", "sigmoid")
@@ -26,6 +24,8 @@ ROWS_AT_ONCE = 64  # rows of a matrix that a few passes of elementwise functions
 STRIP = 1024  # rows of one product
 TILE = 512  # rows and columns of a tile: large enough for products to be fast, small enough for the cache
 WORTH_TILES = 2e7  # multiplications from which tiles pay
+WORTH_COMPILED = 2**16  # values from which a compiled loop pays
+PARTIAL_SUMS = 16  # for threads to share where there is one tile of rows
 
 
 def lowest_exponent(dtype) -> float:
@@ -77,24 +77,26 @@ class Kernel:
             z_squares = squared_norms(Z).astype(X.dtype) if z_squares is None else z_squares
         some = _slices(X.shape[0], TILE)
         others = _slices(Z.shape[0], TILE * TILE // min(TILE, X.shape[0]))
-        parts = np.empty((len(others), X.shape[0], coefficients.shape[1]), coefficients.dtype)
+        n_parts = min(len(others), -(-PARTIAL_SUMS // len(some)))  # as many whatever the threads
+        parts = np.zeros((n_parts, X.shape[0], coefficients.shape[1]), coefficients.dtype)
 
-        def tile(place):
+        def tiles(place):
             rows, number = place
-            columns = others[number]
-            values = self.transform(X[rows] @ Z[columns].T, _of(x_squares, rows), _of(z_squares, columns))
-            np.matmul(values, coefficients[columns], out=parts[number, rows])
+            for columns in others[number::n_parts]:
+                values = self.transform(X[rows] @ Z[columns].T, _of(x_squares, rows), _of(z_squares, columns))
+                parts[number, rows] += values @ coefficients[columns]
 
-        share_out(tile, [(rows, number) for rows in some for number in range(len(others))])
+        share_out(tiles, [(rows, number) for rows in some for number in range(n_parts)])
         return parts.sum(axis=0)
 
     def transform(self, products: np.ndarray, x_squares, z_squares) -> np.ndarray:
         """Turn inner products into kernel values, in place, a few rows at a time so that they stay in the cache."""
         if self.name == "linear":
             return products
-        compiled = products.dtype == np.float32 and products.flags.c_contiguous and not config.DISABLE_JIT
-        if self.name == "rbf" and compiled:
-            rbf_values(products, x_squares, z_squares, self.gamma)
+        if self.name == "rbf" and products.size >= WORTH_COMPILED and _rbf_by_loop(products):
+            from pegasos.backends.cpu.elementwise import rbf_values  # here: who predicts a few rows needs no Numba
+
+            rbf_values(products, x_squares, z_squares, float(self.gamma))
             return products
         for first in range(0, len(products), ROWS_AT_ONCE):
             rows = slice(first, first + ROWS_AT_ONCE)
@@ -119,14 +121,14 @@ class Kernel:
         """All kernel values among the rows of X.
 
         Kernels of one product are computed in tiles up to the diagonal, and mirrored while they are in the cache.
-        ``go_on(part)`` is asked now and then, with the part of the work that is done; None if it says no.
+        ``go_on(part)`` is asked now and then, with the part of the work that is begun; None if it says no.
         `products` are the inner products of the rows where they are known, on and left of the diagonal; `out` is an
         array to write to.
         """
         n_rows = X.shape[0]
         matrix = np.empty((n_rows, n_rows), X.dtype) if out is None else out
         halved = self.name in FROM_PRODUCT and (products is not None or not hasattr(X, "indptr"))
-        if halved and products is None:
+        if halved and products is None and n_rows > STRIP:
             X = _without_empty_columns(X)
 
         def strip(rows):
@@ -140,7 +142,8 @@ class Kernel:
                 matrix[columns, rows] = values.T
 
         if halved:
-            parts = _slices(n_rows, min(TILE, max(64, n_rows // 4)))  # a few for each thread
+            # A few tiles for each thread; known products end with whole tiles right of the diagonal.
+            parts = _slices(n_rows, TILE if products is not None else min(TILE, max(64, n_rows // 4)))
             whole = share_out(tile, [(a, b) for i, a in enumerate(parts) for b in parts[: i + 1]], go_on)
         else:
             whole = share_out(strip, _slices(n_rows, STRIP), go_on, threads=1)
@@ -182,7 +185,14 @@ def _slices(n_items: int, size: int) -> list[slice]:
 def _without_empty_columns(X: np.ndarray) -> np.ndarray:
     """X without the features that are zero in all rows, if many are: products do not need them."""
     used = X.any(axis=0)
-    return np.ascontiguousarray(X[:, used]) if 0 < used.mean() < 0.95 else X
+    return np.compress(used, X, axis=1) if 0 < used.mean() < 0.95 else X
+
+
+def _rbf_by_loop(products: np.ndarray) -> bool:
+    """Whether the compiled loop takes them: float32, side by side, and compilation not switched off."""
+    from numba import config
+
+    return products.dtype == np.float32 and products.flags.c_contiguous and not config.DISABLE_JIT
 
 
 def _of(squares, rows: slice):

@@ -86,12 +86,20 @@ def share_out(work, items, go_on=None, threads: int | None = None) -> bool:
                 if number and go_on is not None and not go_on(number / len(items)):
                     state["stopped"] = True
                     return
-            work(item)
+            try:
+                work(item)
+            except BaseException:  # the others need not go on
+                state["stopped"] = True
+                raise
 
     if threads <= 1:
         take_turns(0)
     else:
         with blas_limited(1), ThreadPoolExecutor(threads, thread_name_prefix="pegasos") as pool:
-            for _ in pool.map(take_turns, range(threads)):
-                pass
+            try:
+                for _ in pool.map(take_turns, range(threads)):
+                    pass
+            except BaseException:  # Ctrl-C
+                state["stopped"] = True
+                raise
     return not state["stopped"]

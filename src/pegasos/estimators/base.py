@@ -16,7 +16,7 @@ from pegasos.estimators import validation
 from pegasos.estimators.memory import Memory, without_rows
 from pegasos.estimators.watching import CallbackSupportMixin, TaskTree, progress_shown
 from pegasos.fingerprint import fingerprint
-from pegasos.kernels import NAMES, USE_GAMMA, Kernel, canonical, scale_gamma, squared_norms
+from pegasos.kernels import NAMES, PARTIAL_SUMS, USE_GAMMA, Kernel, canonical, scale_gamma, squared_norms
 
 if TYPE_CHECKING:
     from pegasos.problems import Problems
@@ -303,7 +303,8 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         if not self.support_.size:
             return scores
         coefficients = np.ascontiguousarray(self.dual_coef_.T)
-        at_once = int(np.clip(BYTES_PER_PREDICTION / (self.support_.size * scores.itemsize), 1, 4096))
+        widest = max(self.support_.size, PARTIAL_SUMS * len(self.dual_coef_))
+        at_once = int(np.clip(BYTES_PER_PREDICTION / (widest * scores.itemsize), 1, 4096))
         for first in range(0, X.shape[0], at_once):
             rows = slice(first, first + at_once)
             scores[rows] = self._kernel.scores(X[rows], self.support_vectors_, coefficients)

@@ -46,6 +46,7 @@ class Rows:
 
     dual = False  # the state has one coefficient per training row
     at_once = STRIP  # rows of one product
+    by_products = False  # rows that have to be computed are, by dense products, which like many at once
 
     def __init__(self, X, n_state: int, bias: float):
         self.X = X

@@ -11,9 +11,11 @@ import numpy as np
 
 from pegasos.backends import cpu
 from pegasos.backends.blas import add_product
-from pegasos.kernels import STRIP, Kernel, squared_norms
+from pegasos.kernels import FROM_PRODUCT, STRIP, Kernel, squared_norms
 from pegasos.rows.base import Gram, Rows, Way
 from pegasos.step import Average
+
+LEAST_SUPPORT_BYTES = 64e6  # for support rows, however small the cache
 
 
 class Strip(NamedTuple):
@@ -26,9 +28,9 @@ class KernelRows(Rows):
     """Rows seen through a kernel; the state is A, training rows × columns.
 
     The kernel matrix is kept when it fits into `cache_bytes` and the planned `draws` are worth it; otherwise each
-    block's rows are computed against the support rows only, those that some column has a coefficient for. So they are
-    if the matrix would not be complete by `until`, as ``time.perf_counter()`` counts. A `matrix` that is known is
-    taken as it is; without `keep` no other is made.
+    block's rows are computed against the support rows only, those that some column has a coefficient for, as long as
+    those take at most half of `cache_bytes`. So they are if the matrix would not be complete by `until`, as
+    ``time.perf_counter()`` counts. A `matrix` that is known is taken as it is; without `keep` no other is made.
     """
 
     dual = True
@@ -46,10 +48,11 @@ class KernelRows(Rows):
         self.norms = None
         if kernel.name == "rbf":
             self.norms = (squared_norms(X) if squares is None else squares).astype(self.dtype)
-        self._support = SupportRows(X, self.norms, cache_bytes / 2)
+        self._support = SupportRows(X, self.norms, max(cache_bytes / 2, LEAST_SUPPORT_BYTES))
         fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
         if matrix is None and keep and fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
             self.matrix = kernel.matrix(X, self.norms, in_time_for(until))
+        self.by_products = kernel.name in FROM_PRODUCT and not hasattr(X, "indptr")
         if self.matrix is None:
             self.at_once = int(np.clip(cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, STRIP))
 

@@ -87,38 +87,8 @@ def row_steps(
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def plain_step(
-    i, columns, products, scales, moved, pulls, square, labelings, weights, alpha, rule, loss, average
-):  # fmt: skip
-    """Pulls of one row in columns that are each a group: the commonest case, in one loop. Returns how many pull."""
-    n_pulls = 0
-    for p in range(columns.size):
-        column = columns[p]
-        pulls[p] = 0.0
-        s = float(weights[i, column.row_set])
-        moved[p] = s != 0.0 and column.steps < column.limit
-        if not moved[p]:
-            continue
-        if rule != Rule.SDCA:
-            scales[p] = scale_of(column, rule)
-        enter_average(column, average, scales[p])
-        y = labelings[i, column.labeling]
-        coefficient = alpha[i, p] if rule == Rule.SDCA else 0.0
-        v = pulls.dtype.type(pull_of(column, rule, loss, y, s, scales[p] * products[p], coefficient, square))
-        if v != 0.0:
-            n_pulls += 1
-            pulls[p] = v
-            account(column, v, float(y), products[p], square)
-            if alpha.size:
-                alpha[i, p] += v
-    return n_pulls
-
-
-@njit(cache=True, nogil=True, fastmath=SUMS)
 def apply(columns, sums, weighted_sums, pulls, n_pulls, first, last, indices, data, bias):
     """S += pull * x of one CSR row, and U likewise; `pulls` are changed."""
-    if n_pulls == 0:
-        return
     scatter(sums, pulls, n_pulls, first, last, indices, data, bias)
     if weighted_sums.size:
         for p in range(columns.size):
