@@ -1,8 +1,8 @@
 """covtype, dense: the time until the test error is at most 24 %.
 
 Ours and SGDClassifier take the shortest fit that gets there, searched outside of the clock: the number of passes, and
-it alone, goes by the test error, as a time to reach it must. LinearSVC has no such search. It runs as it comes, with
-its default number of iterations; where it does not get there its time is a lower bound of what it would need.
+it alone, goes by the test error, as a time to reach it must. LinearSVC has no such search: its default of 1000
+iterations takes more than three minutes, so it gets fewer; where it does not get there its time is a lower bound.
 """
 
 from benchmarks import _data, _fits
@@ -19,10 +19,11 @@ BY_DEFAULT = True
 LAM, ERROR = 1e-6, 0.24
 # Rule and average: the lowest errors on a tenth of the training rows held out, three splits: 24.2 % after one pass and
 # after five; sdca 24.6. The goal is as near as the error's own spread, 0.2 points on so many test rows, so the search
-# begins with two passes: of fewer the seed decides.
+# begins with eight passes: of fewer the seed decides.
 SETTINGS = dict(lam=LAM, solver="pegasos", average="weighted")
-PASSES = (2, 3, 5, 8, 13, 20)
-SGD_EPOCHS = (5, 20, 80)
+PASSES = (8, 13, 20)
+SGD_EPOCHS = (13, 50)
+LINEAR_ITERATIONS = 250
 BAR = Bar(least=50)
 
 
@@ -42,7 +43,7 @@ def run(options: Options) -> dict:
         return _fits.peer("SGDClassifier", lambda kind: kind(**settings), task, judges=[judge])
 
     def linear(kind):
-        return kind(loss="hinge", C=1 / (LAM * len(task.y)), random_state=options.seed)
+        return kind(loss="hinge", C=1 / (LAM * len(task.y)), max_iter=LINEAR_ITERATIONS)
 
     goal = f"{percent(ERROR)} test error"
     contestants = [
@@ -56,5 +57,5 @@ def run(options: Options) -> dict:
     what = What(f"linear, λ {LAM:g}", task.data, f"to {goal}")
     reached = {f"error ≤ {percent(ERROR)}": good(ours_.facts)}
     rows = [against(what, ours_, linear_, bar=BAR, also=reached, note=note), against(what, ours_, sgd_)]
-    notes = ["Passes of ours and SGDClassifier: the fewest that reach the test error. LinearSVC is not searched."]
+    notes = [f"LinearSVC takes {LINEAR_ITERATIONS} iterations, once."]
     return {"rows": rows, "settings": SETTINGS, "notes": notes}
