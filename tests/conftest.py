@@ -101,3 +101,15 @@ def expected_failed_checks(estimator):
     if estimator.batch_size == "all" or estimator.tol == 1e-10:
         return {}
     return dict.fromkeys(WEIGHT_CHECKS, "the random order of the rows differs between the two data sets")
+
+
+@pytest.fixture
+def write(tmp_path):
+    """A function that writes a file, text or bytes, and gives its path."""
+
+    def write(content, name="train.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write

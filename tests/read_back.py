@@ -21,3 +21,11 @@ def complaint(path, **wish):
         io.read(path, **wish)
     assert path.name in str(caught.value)
     return str(caught.value)
+
+
+def same_rows(data, X, y):
+    """Assert that dense rows and labels are these, bit for bit."""
+    np.testing.assert_array_equal(data.X, X)
+    assert data.X.dtype == np.float64
+    assert data.X.flags.c_contiguous
+    np.testing.assert_array_equal(data.y, y)

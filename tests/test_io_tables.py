@@ -15,26 +15,7 @@ from hypothesis import strategies as st
 
 from pegasos import io
 from pegasos.io import DataError
-
-
-@pytest.fixture
-def write(tmp_path):
-    """A function that writes a file, text or bytes, and gives its path."""
-
-    def write(content, name="train.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
-def same(data, X, y):
-    np.testing.assert_array_equal(data.X, X)
-    assert data.X.dtype == np.float64
-    assert data.X.flags.c_contiguous
-    np.testing.assert_array_equal(data.y, y)
-
+from read_back import same_rows as same
 
 ROWS = [[1.0, 2.5], [-3.0, 0.001]]
 

@@ -62,9 +62,7 @@ class Kernel:
             exponents = manhattan_distances(_short_indices(X), _short_indices(Z)).astype(X.dtype, copy=False)
             exponents *= -self.gamma
             return _exp(exponents)
-        if self.name == "rbf":
-            x_squares = squared_norms(X).astype(X.dtype) if x_squares is None else x_squares
-            z_squares = squared_norms(Z).astype(X.dtype) if z_squares is None else z_squares
+        x_squares, z_squares = self._squares_of(X, x_squares), self._squares_of(Z, z_squares)
         return self.transform(safe_sparse_dot(X, Z.T, dense_output=True), x_squares, z_squares)
 
     def scores(self, X, Z, coefficients: np.ndarray, x_squares=None, z_squares=None) -> np.ndarray:
@@ -72,9 +70,7 @@ class Kernel:
         dense = not hasattr(X, "indptr") and not hasattr(Z, "indptr")
         if self.name not in FROM_PRODUCT or not dense or X.size * Z.shape[0] < WORTH_TILES:
             return self(X, Z, x_squares, z_squares) @ coefficients
-        if self.name == "rbf":
-            x_squares = squared_norms(X).astype(X.dtype) if x_squares is None else x_squares
-            z_squares = squared_norms(Z).astype(X.dtype) if z_squares is None else z_squares
+        x_squares, z_squares = self._squares_of(X, x_squares), self._squares_of(Z, z_squares)
         some = _slices(X.shape[0], TILE)
         others = _slices(Z.shape[0], TILE * TILE // min(TILE, X.shape[0]))
         n_parts = min(len(others), -(-PARTIAL_SUMS // len(some)))  # as many whatever the threads
@@ -88,6 +84,10 @@ class Kernel:
 
         share_out(tiles, [(rows, number) for rows in some for number in range(n_parts)])
         return parts.sum(axis=0)
+
+    def _squares_of(self, X, known):
+        """Squared norms of the rows in their own type, where the kernel needs them and they are not known."""
+        return squared_norms(X).astype(X.dtype) if self.name == "rbf" and known is None else known
 
     def transform(self, products: np.ndarray, x_squares, z_squares) -> np.ndarray:
         """Turn inner products into kernel values, in place, a few rows at a time so that they stay in the cache."""
