@@ -13,10 +13,12 @@ NAMES = (
     "news20",
     "rcv1",
     "covtype",
+    "landmarks",
     "growth",
     "tuning",
     "tuning_sharp",
     "reading",
+    "streaming",
     "anytime",
 )
 

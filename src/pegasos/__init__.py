@@ -4,10 +4,13 @@ from importlib import import_module
 from importlib.metadata import version
 
 __all__ = [
-    "ModelFormatError", "PegasosClassifier", "PegasosRegressor", "PegasosSearchCV", "__version__", "load", "save",
+    "Checkpoint", "CheckpointError", "ModelFormatError", "PegasosClassifier", "PegasosRegressor", "PegasosSearchCV",
+    "__version__", "load", "save",
 ]  # fmt: skip
 
 _HOMES = {
+    "Checkpoint": "pegasos.checkpoint",
+    "CheckpointError": "pegasos.checkpoint",
     "PegasosClassifier": "pegasos.estimators",
     "PegasosRegressor": "pegasos.estimators",
     "PegasosSearchCV": "pegasos.search",

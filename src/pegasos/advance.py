@@ -6,7 +6,9 @@ Each way runs the same scalar steps (`pegasos.step`); they differ in how scores 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 
@@ -64,6 +66,8 @@ class Advance:
             computed = self.rows.by_products and n_columns < WIDE_COLUMNS
             long = wide if self.way == Way.EITHER else computed
             length = min(LONG_KERNEL_BLOCK if long else KERNEL_BLOCK, self.rows.at_once)
+        elif self.rows.block_length is not None:
+            length = self.rows.block_length
         else:  # the Gram matrix costs B per row where scores and update cost 2P
             length = int(np.clip(32 * round(2 * n_columns / 32), 32, 128))
         return max(1, length // batch) * batch
@@ -101,11 +105,12 @@ class Advance:
                 scores[:, last:] += pulls[:, first:last] @ gram.values[first:last, last:]
         if self.project:
             state.rescale(folds[:, 0], folds[:, 1])
-        self._add(state, block, pulls)
+        rows.add_both(block, pulls, weighted, state)
+        self._add_alpha(state, block, pulls)
+        if rows.bounded:
+            state.columns["square"] = rows.square_norms(state.sums)
         rows.follow(block, pulls, state)
         self.pull_rate = np.count_nonzero(pulls) / pulls.size
-        if state.weighted.size:
-            rows.add(block, weighted, state.weighted)
 
     def _parts(self, length: int, wide: bool) -> list[tuple[int, int]]:
         """Parts of a block: between them one product brings the scores of all later draws up to date.
@@ -145,7 +150,9 @@ class Advance:
         """
         rows, columns, labelings = self.rows, state.columns, self.problems.labelings
         rule, loss, average, project = self._rules()
-        blocks = partial(rows.blocks, index)  # made anew each time: all blocks of CSR rows together are a copy of X
+        blocks: Callable = partial(rows.blocks, index)  # made anew each time: all blocks of CSR rows are a copy of X
+        if index is not None and len(index) <= rows.at_once:
+            blocks = partial(iter, list(blocks()))
         scales = np.zeros(len(columns))
         cpu.open_columns(columns, scales, rule, average)
         before = scores or [rows.scores(block, state.sums) for block in blocks()]
@@ -156,22 +163,38 @@ class Advance:
                 self.size, columns, scales, known, block.rows, labelings, self.weights, part, rule, loss
             )  # fmt: skip
             pulls.append(part)
-        weights = columns["average"].astype(rows.dtype)[:, None]
-        for block, part in zip(blocks(), pulls, strict=True):
-            self._add(state, block, part)
-            if state.weighted.size:
-                rows.add(block, part * weights, state.weighted)
             if state.violations.size:
                 cpu.count_violations(state.violations, block.rows, part)
-        after = [rows.scores(block, state.sums) for block in blocks()]
-        for block, part, old, new in zip(blocks(), pulls, before, after, strict=True):
-            cpu.batch_account(self.size, columns, part, block.rows, labelings, old, new, loss)
+        self._add_batch(state, zip(blocks(), pulls, strict=True))
+        after: list = []
+        if index is None or rows.dual:
+            after = [rows.scores(block, state.sums) for block in blocks()]
+        for block, part, old, new in zip_longest(blocks(), pulls, before, after):
+            cpu.batch_account(
+                self.size, columns, part, block.rows, labelings, old, old if new is None else new, loss
+            )  # fmt: skip
+        if not after:  # other rows follow, and the norm of a linear state is known without their scores
+            columns["square"] = rows.square_norms(state.sums)
         alpha = state.alpha[:0] if state.alpha_in_sums else state.alpha
         folded = cpu.close_columns(self.size, columns, rule, project, state.sums, state.weighted, alpha)
         return [] if folded else after
 
-    def _add(self, state: State, block: Block, pulls: np.ndarray) -> None:
-        self.rows.add(block, pulls, state.sums)
+    def _add_batch(self, state: State, parts: Iterable[tuple[Block, np.ndarray]]) -> None:
+        """Add the pulls of a batch, which all count alike in the average."""
+        rows, weights = self.rows, state.columns["average"].astype(self.rows.dtype)
+        if rows.dual or not state.weighted.size:
+            for block, pulls in parts:
+                rows.add_both(block, pulls, pulls * weights[:, None] if state.weighted.size else pulls, state)
+                self._add_alpha(state, block, pulls)
+            return
+        moved = np.zeros_like(state.sums)
+        for block, pulls in parts:
+            rows.add(block, pulls, moved)
+            self._add_alpha(state, block, pulls)
+        state.sums += moved
+        state.weighted += moved * weights
+
+    def _add_alpha(self, state: State, block: Block, pulls: np.ndarray) -> None:
         if state.alpha.size and not state.alpha_in_sums:
             cpu.scatter_rows(state.alpha, block.rows, pulls)
 

@@ -78,7 +78,7 @@ class Certifier:
 
     def note_dual(self, state: State, *, at_end: bool = False) -> None:
         """Keep the best dual objective; it is known without a pass wherever the dual point is feasible by itself."""
-        columns, scales = state.columns, state.scales
+        columns = state.columns
         linear = self.loss in LINEAR_DUALS
         if state.rule == Rule.SDCA:  # the dual only rises: where it costs a look at all rows, the last point will do
             feasible = np.full(len(columns), linear or at_end)
@@ -87,8 +87,7 @@ class Certifier:
         if not feasible.any():
             return
         if linear:
-            scales = scales * self._into_domain(columns)
-            dual = self._grouped(columns["lam"] * scales * (columns["mass"] - scales * columns["square"] / 2))
+            dual = self.linear_dual(state)
         elif not state.alpha.size:
             return
         else:
@@ -97,6 +96,12 @@ class Certifier:
             scales = chosen.scales * self._into_domain(chosen.columns)
             dual[feasible] = self._dual(chosen, columns_norms=scales**2 * chosen.columns["square"])
         columns["best_dual"] = np.where(feasible, np.maximum(columns["best_dual"], dual), columns["best_dual"])
+
+    def linear_dual(self, state: State) -> np.ndarray:
+        """The dual objective at the end of whole passes where its terms add up linearly: no row is looked at."""
+        columns = state.columns
+        scales = state.scales * self._into_domain(columns)
+        return self._grouped(columns["lam"] * scales * (columns["mass"] - scales * columns["square"] / 2))
 
     def needs_alpha(self, columns: np.ndarray, done: np.ndarray | int = 0) -> bool:
         """Whether a certificate of a primal rule has to know each row's coefficient; `done` steps are not in limits."""
@@ -111,13 +116,46 @@ class Certifier:
 
     def objectives(self, columns: np.ndarray, model: np.ndarray) -> np.ndarray:
         """lam/2 ||w||² + Σ s·loss / n of each column: one scoring pass."""
+        return self.objectives_from(columns, *self.losses(columns, model))
+
+    def objectives_from(self, columns: np.ndarray, totals: np.ndarray, norms: np.ndarray) -> np.ndarray:
+        """The same from Σ s·loss, which may be over more rows than are at hand, and ||w||²."""
+        return self._grouped(columns["lam"] / 2 * norms + totals / columns["n_rows"])
+
+    def losses(self, columns: np.ndarray, model: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Σ s·loss over the rows at hand, and ||w||², of each column."""
         rows = self.rows
         way = rows.way(columns["n_rows"].sum() / rows.n_rows)
         if way in (Way.DIRECT, Way.SPARSE):
-            totals, norms = self._losses(columns, model, way), rows.square_norms(model)
-        else:
-            totals, norms = self._losses_by_blocks(columns, model)
-        return self._grouped(columns["lam"] / 2 * norms + totals / columns["n_rows"])
+            return self._losses(columns, model, way), rows.square_norms(model)
+        return self._losses_by_blocks(columns, model)
+
+    def dual_sums(self, columns: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """Σ of the dual terms over the rows at hand, of each column, from the rows' coefficients under sdca."""
+        totals, ones, none = np.zeros(len(columns)), np.ones(len(columns)), np.zeros((0, 0), alpha.dtype)
+        given = (self.problems.labelings, self.weights, int(self.loss))
+        cpu.dual_terms(self.problems.group, columns, ones, alpha, *given, totals, none)
+        return totals
+
+    def add_pulls(self, columns: np.ndarray, model: np.ndarray, sums: np.ndarray) -> None:
+        """sums += Σ s·pull·x over the rows at hand: minus n times a sub-gradient of the mean loss of a model."""
+        rows, columns = self.rows, columns.copy()
+        columns["share"], columns["shrink"], columns["limit"] = 1.0, 1.0, columns["steps"] + 1
+        given = (self.problems.labelings, self.weights)
+        for block in rows.blocks():
+            scores = rows.scores(block, model)
+            pulls = np.empty_like(scores)
+            rule, ones = int(Rule.PEGASOS), np.ones(len(columns))
+            cpu.batch_pulls(self.problems.group, columns, ones, scores, block.rows, *given, pulls, rule, int(self.loss))
+            rows.add(block, pulls, sums)
+
+    def gap_of_slope(self, columns: np.ndarray, model: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """||g||²/(2 lam) with g a sub-gradient of the objective: strong convexity puts the optimum no further away.
+
+        `sums` are what `add_pulls` has added up over all rows of the columns.
+        """
+        slope = columns["lam"] * model - sums / columns["n_rows"]
+        return self._grouped(self.rows.square_norms(slope) / (2 * columns["lam"]))
 
     def _losses_by_blocks(self, columns: np.ndarray, model: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Σ s·loss and ||w||² of each column, by one product for each block of rows."""

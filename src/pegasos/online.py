@@ -10,15 +10,25 @@ from pegasos.losses import Loss
 from pegasos.problems import Problems
 from pegasos.rows import Rows
 from pegasos.schedule import Schedule, equal_row_sets
-from pegasos.solver import solve
+from pegasos.solver import Watcher, solve
 from pegasos.state import State
 from pegasos.step import Rule
 
 
-def one_pass(rows: Rows, problems: Problems, schedule: Schedule, loss: Loss, before: State | None) -> State:
+def one_pass(
+    rows: Rows,
+    problems: Problems,
+    schedule: Schedule,
+    loss: Loss,
+    before: State | None,
+    *,
+    limits: np.ndarray | None = None,
+    watcher: Watcher | None = None,
+) -> State:
     """The state after one pass over `rows` (pegasos). Weights are used as given: their mean is not known.
 
     Columns without a row here stay as they are. The rows that a last batch falls short of are a batch of their own.
+    `limits` are steps at which columns are finished, those before counted; a `watcher` may end the pass early.
     """
     problems = replace(problems, as_given=True)
     schedule = replace(schedule, max_steps=np.inf, max_passes=1, max_time=None, tol=None, certified=False, endless=True)
@@ -31,8 +41,11 @@ def one_pass(rows: Rows, problems: Problems, schedule: Schedule, loss: Loss, bef
         chosen = problems if keep.all() else problems.alone(keep)
         part = replace(whole.select(keep), position=None)
         for batch, count in batches:
-            steps = replace(schedule, batch=batch, max_steps=count)
-            part = solve(rows, chosen, Rule.PEGASOS, steps, loss=loss, state=part, interruptible=False).state
+            most = count if limits is None else np.clip(limits[keep] - part.columns["steps"], 0, count)
+            steps = replace(schedule, batch=batch, max_steps=most)
+            part = solve(
+                rows, chosen, Rule.PEGASOS, steps, loss=loss, state=part, callback=watcher, interruptible=False
+            ).state
         if keep.all():
             whole = part
         else:

@@ -42,6 +42,8 @@ class Problems:
         Width of the ε-insensitive loss.
     as_given : bool
         Whether weights are used as they are; else they are normalised to mean 1 over the rows of each set.
+    zero : ndarray of shape (n_columns,) or None
+        Objective of the zero model in each column, where these rows are some of many that decide it.
     """
 
     labelings: np.ndarray
@@ -55,6 +57,7 @@ class Problems:
     group: int = 1
     epsilon: float = 0.0
     as_given: bool = False
+    zero: np.ndarray | None = None
 
     @property
     def n_columns(self) -> int:
@@ -128,7 +131,8 @@ class Problems:
 
     def select(self, keep) -> Problems:
         """Some of the columns."""
-        return replace(self, columns=self.columns[keep], lam=self.lam[keep])
+        zero = None if self.zero is None else self.zero[keep]
+        return replace(self, columns=self.columns[keep], lam=self.lam[keep], zero=zero)
 
     def alone(self, keep) -> Problems:
         """Some of the columns, as if there were no rows but theirs: the draws are different ones."""

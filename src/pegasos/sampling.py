@@ -5,6 +5,7 @@ the order of the data, ``replacement`` draws each time from all rows.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,20 @@ class Stream:
             self._drawn_passes = whole
         if part:
             self._waiting = self._next_pass()[part:]
+
+    def snapshot(self) -> dict[str, Any]:
+        """Where the stream is: `restore` on a stream of the same rows goes on from there."""
+        return {
+            "waiting": self._waiting,
+            "drawn_passes": self._drawn_passes,
+            "generator": self._generator.bit_generator.state,
+            "before_pass": self._before_pass,
+        }
+
+    def restore(self, found: Mapping[str, Any]) -> None:
+        """Go on where `snapshot` was taken."""
+        self._waiting, self._drawn_passes = found["waiting"], found["drawn_passes"]
+        self._generator.bit_generator.state, self._before_pass = found["generator"], found["before_pass"]
 
     def keep(self, rows: np.ndarray) -> None:
         """Hand out only the rows where the mask `rows` is True from now on; the draws themselves stay the same."""

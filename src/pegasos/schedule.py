@@ -25,7 +25,7 @@ class Schedule:
     batch : int or None
         Rows of one step; None: all rows of the column.
     max_steps, max_passes
-        Steps of each column, and passes over its rows; the sooner ends.
+        Steps of each column, one number for all or one each, and passes over its rows; the sooner ends.
     tol : float or None
         A column is finished when its gap is at most this fraction of the zero model's objective.
     max_time : float or None
@@ -46,7 +46,7 @@ class Schedule:
     sampling: str = "shuffle"
     seed: int = 0
     batch: int | None = 1
-    max_steps: float = np.inf
+    max_steps: float | np.ndarray = np.inf
     max_passes: float = 20
     tol: float | None = None
     max_time: float | None = None
@@ -80,9 +80,7 @@ def average_of(rule: Rule, average) -> Average:
 
 def column_records(rows: Rows, problems: Problems, weights, schedule: Schedule, rule: Rule, loss: Loss) -> np.ndarray:
     """A record of `state.COLUMN` for each column, before its first step; `weights` are the normalised ones."""
-    columns = np.zeros(problems.n_columns, COLUMN)
-    if config.DISABLE_JIT:  # interpreted loops read the fields as attributes, too
-        columns = columns.view(np.recarray)
+    columns = readable(np.zeros(problems.n_columns, COLUMN))
     n_rows = problems.n_rows
     columns["place"] = np.arange(problems.n_columns)
     columns["labeling"], columns["row_set"] = problems.columns.T
@@ -107,8 +105,15 @@ def column_records(rows: Rows, problems: Problems, weights, schedule: Schedule, 
     return columns
 
 
+def readable(columns: np.ndarray) -> np.ndarray:
+    """Column records as the loops read them: interpreted ones read the fields as attributes, too."""
+    return columns.view(np.recarray) if config.DISABLE_JIT else columns
+
+
 def zero_objectives(problems: Problems, weights, loss: Loss) -> np.ndarray:
     """The objective of the zero model in each column."""
+    if problems.zero is not None:
+        return problems.zero
     if loss != Loss.EPSILON_INSENSITIVE:
         each = 1.0 if loss == Loss.CRAMMER_SINGER else float(value(loss, 1.0, 0.0, 0.0))
         if not problems.as_given:

@@ -17,6 +17,7 @@ import numpy as np
 from pegasos.advance import Advance
 from pegasos.certificate import Certificate, Certifier
 from pegasos.clock import Clock
+from pegasos.ledger import Ledger, Watcher
 from pegasos.losses import Loss
 from pegasos.marks import Marks, draws_before
 from pegasos.problems import Problems
@@ -24,10 +25,10 @@ from pegasos.resume import position_after, resume, still_whole, stream_from
 from pegasos.rows import Rows
 from pegasos.sampling import Stream
 from pegasos.schedule import Schedule, average_of, column_records, equal_row_sets
+from pegasos.snapshot import Keeper, Lap, Snapshot
 from pegasos.state import State, next_turn
 from pegasos.step import Average, Rule
 
-LARGEST_BLOCK_BATCH = 1024  # a larger batch fills blocks by itself and needs no look-ahead
 REFRESH_FROM = 8  # passes after which kept scores are first computed anew ...
 REFRESH_EVERY = 64  # ... and at the latest between two times
 WIDE_FROM = 2**23  # steps after which the sums of a float32 problem go on in float64 ...
@@ -51,18 +52,6 @@ class Solution:
         return self.state.columns["steps"]
 
 
-@dataclass
-class Watcher:
-    """Whoever looks on. `record` gets (step, objective, gap, seconds) after passes 1, 2, 4, 8, ... and at the end;
-    `progress` how much of the work is done, from 0 to 1, whenever there is news; `after_pass` the number of passes done
-    and a function that makes the model, after each. One that returns True ends the solve.
-    """
-
-    record: Callable[[dict], object] | None = None
-    progress: Callable[[float], object] | None = None
-    after_pass: Callable[[int, Callable[[], np.ndarray]], object] | None = None
-
-
 def solve(
     rows: Rows,
     problems: Problems,
@@ -76,6 +65,7 @@ def solve(
     callback: Callable[[dict], object] | Watcher | None = None,
     interruptible: bool = True,
     marks: Marks | None = None,
+    keeper: Keeper | None = None,
 ) -> Solution:
     """Solve all columns.
 
@@ -99,6 +89,8 @@ def solve(
         Whether Ctrl-C ends the steps and gives the solution reached; else it raises KeyboardInterrupt as usual.
     marks : Marks, optional
         Where to read off models on the way; its ends replace those of `schedule`.
+    keeper : Keeper, optional
+        Keeps snapshots of the solve on the way, and may know one of this very solve to go on from.
 
     Returns
     -------
@@ -108,7 +100,7 @@ def solve(
         raise ValueError(f"The columns of scheme {problems.scheme!r} do not go with {loss.name}.")
     watcher = callback if isinstance(callback, Watcher) else Watcher(record=callback)
     clock = Clock(schedule.max_time, started)
-    run = _Run(rows, problems, rule, schedule, loss, definite, state, clock, watcher, marks)
+    run = _Run(rows, problems, rule, schedule, loss, definite, state, clock, watcher, marks, keeper)
     with run.clock.watching_interrupts() if interruptible else nullcontext():
         run.all_columns()
         if run.clock.interrupted and not run.has_begun:
@@ -121,25 +113,24 @@ def solve(
 class _Run:
     """One call of `solve`: the arrays every step needs, and where the run stands."""
 
-    def __init__(self, rows, problems, rule, schedule, loss, definite, before, clock, watcher, marks):
+    def __init__(self, rows, problems, rule, schedule, loss, definite, before, clock, watcher, marks, keeper):
         self.rows, self.problems, self.rule, self.schedule = rows, problems, rule, schedule
-        self.before, self.clock, self.watcher, self.marks = before, clock, watcher, marks
+        self.before, self.clock, self.watcher, self.marks, self.keeper = before, clock, watcher, marks, keeper
         self.weights = problems.normalised_weights(rows.dtype)
         self.used = np.flatnonzero(problems.row_sets.any(axis=1))  # rows that no column has are as if not there
         self.average = average_of(rule, schedule.average)
         self.certifier = Certifier(rows, problems, self.weights, schedule, loss, definite)
         self.advance = Advance(rows, problems, self.weights, schedule, rule, loss, self.average)
-        self.whole = self._first_state(loss)
+        self.found = None if keeper is None else keeper.found
+        self.whole = self._first_state(loss) if self.found is None else self.found.whole
+        self.ledger = Ledger(self.certifier, clock, watcher, self.whole.columns["zero"])
         self.latest = stream_from(self.used, schedule, before)
-        self.next_check = 1
-        self._largest_square = float(rows.squares.max()) if rows.dtype == np.float32 else 0.0
-        self.history: list[dict] = []
-        self.stopped = False
+        self.lap = Lap()
+        self._largest_square = rows.largest_square if rows.dtype == np.float32 else 0.0
         self._timed = -1.0  # seconds at which the certificate's time was last estimated
         self._first_steps = self.whole.columns["steps"].copy()
-        unknown = np.full(problems.n_columns, np.nan)
-        self._known = Certificate(unknown, unknown.copy(), self.whole.columns["zero"].copy())
-        self._known_at = np.full(problems.n_columns, -1)  # steps that each column had taken then
+        if self.found is not None:
+            self._restore(self.found)
 
     @property
     def has_begun(self) -> bool:
@@ -197,67 +188,66 @@ class _Run:
         else:
             groups = equal_row_sets(self.problems)
         for turn, group in enumerate(groups):
+            if self.found is not None and turn < self.found.lap.group:  # done before the snapshot
+                continue
             self.clock.share(len(groups) - turn)
-            self.next_check = 1  # passes after which the certificate is next made for whoever asks
             if self._in_small_steps():
-                self.stream(group)
+                self.stream(turn, group)
             else:
-                self.large_batches(group)
+                self.large_batches(turn, group)
 
     # --- the two loops ------------------------------------------------------------------------------------------
 
-    def stream(self, group: np.ndarray) -> None:
+    def stream(self, turn: int, group: np.ndarray) -> None:
         """Run the columns of `group` over one stream of draws, by single rows and small batches."""
-        stream = stream_from(self.used, self.schedule, self.before)
-        state = self._enter(group, stream)
-        first, passes, refreshed = stream.passes, 0, 0
-        while not self._ends(state):
+        state, stream = self._enter(turn, group)
+        lap = self.lap
+        while not self._ends(state, stream):
             state.turn_windows()
-            before = passes
+            before = lap.passes
             index = stream.take(self.advance.length(len(state.columns)), self.schedule.batch)
             index = self._up_to_stop(state, index, stream)
             self.advance.over(state, index)
-            passes = stream.passes - first
-            if passes >= REFRESH_FROM and (passes >= self.next_check or passes - refreshed >= REFRESH_EVERY):
-                refreshed = passes
+            lap.passes = passes = stream.passes - lap.first
+            if passes >= REFRESH_FROM and (passes >= lap.next_check or passes - lap.refreshed >= REFRESH_EVERY):
+                lap.refreshed = passes
                 self.rows.refresh(state)
-            state = self._settle(state, stream, passes, passes > before)
+            state = self._settle(state, stream, passes > before)
         self.latest = stream
 
-    def large_batches(self, group: np.ndarray) -> None:
+    def large_batches(self, turn: int, group: np.ndarray) -> None:
         """Steps of many rows each. All rows: no stream is needed."""
         schedule = self.schedule
-        stream = stream_from(self.used, schedule, self.before)
-        state = self._enter(group, stream)
-        first, passes, scores = stream.passes, 0, None
+        state, stream = self._enter(turn, group)
+        lap, scores = self.lap, None
         if schedule.batch is None and self.clock.limited:  # a step over all rows may take longer than there is time
             self.clock.expect(2 * self._seconds_of_scores())
-        while not self._ends(state):
+        while not self._ends(state, stream):
             state.turn_windows()
-            before, columns_before = passes, len(state.columns)
+            before, columns_before = lap.passes, len(state.columns)
             index = None if schedule.batch is None else stream.take(schedule.batch, schedule.batch)
             scores = self.advance.batch(state, index, scores)
-            passes = passes + 1 if index is None else stream.passes - first
-            state = self._settle(state, stream, passes, passes > before)
+            lap.passes = lap.passes + 1 if index is None else stream.passes - lap.first
+            state = self._settle(state, stream, lap.passes > before)
             if index is not None or len(state.columns) != columns_before:
                 scores = None
         self.latest = stream
 
-    def _settle(self, state, stream, passes: int, pass_ended: bool) -> State:
+    def _settle(self, state, stream, pass_ended: bool) -> State:
         """After some steps: note what they prove, look, and let finished columns leave."""
         if self.schedule.certified or self.schedule.tol is not None:
             self.certifier.note_dual(state)
-        if passes >= self.next_check:
-            self.next_check = 2 * passes
+        if self.lap.passes >= self.lap.next_check:
+            self.lap.next_check = 2 * self.lap.passes
             self._check(state)
-        self._look(state, passes if pass_ended else None)
+        self._look(state, self.lap.passes if pass_ended else None)
         if self.marks is not None:
             self.marks.hand_over(state)
         return self._leave(state, stream)
 
     def _in_small_steps(self) -> bool:
         """Whether batches are small enough for the stream of draws to be cut into blocks."""
-        return self.schedule.batch is not None and self.schedule.batch <= LARGEST_BLOCK_BATCH
+        return self.schedule.batch is not None and self.schedule.batch <= self.rows.largest_block_batch
 
     def _up_to_stop(self, state, index, stream):
         """Cut the block where a column's window is complete or its model is wanted, so that it is between blocks."""
@@ -272,10 +262,18 @@ class _Run:
 
     # --- columns come and go --------------------------------------------------------------------------------------
 
-    def _enter(self, group, stream) -> State:
-        state = self.whole if group.all() else self.whole.select(group)
+    def _enter(self, turn: int, group: np.ndarray) -> tuple[State, Stream]:
+        """The columns of a group and their stream, from the beginning or from a snapshot."""
+        stream = stream_from(self.used, self.schedule, self.before)
+        if self.found is not None and self.found.lap.group == turn:
+            state = self.whole if self.found.state is None else self.found.state
+            self.lap = self.found.lap
+            stream.restore(self.found.stream)
+        else:
+            state = self.whole if group.all() else self.whole.select(group)
+            self.lap = Lap(turn, stream.passes)
         self._restrict(state, stream)
-        return state
+        return state, stream
 
     def _restrict(self, state, stream: Stream) -> None:
         """Draw only rows that some column still has a use for."""
@@ -303,16 +301,36 @@ class _Run:
         largest = columns["square"] / np.maximum(columns["share"] ** 2 * self._largest_square, 1e-300)
         return columns["steps"].max() > WIDE_FROM or largest.max() > WIDE_ABOVE**2
 
-    def _ends(self, state) -> bool:
+    def _ends(self, state, stream) -> bool:
         """Whether the columns at hand are done, the time is up, or someone has seen enough."""
         if state.finished.all():
             return True
         self._estimate_certificate(state)
-        if not (self.stopped or self.clock.is_up()):
-            return False
-        if state is not self.whole:
+        ends = self.ledger.stopped or self.clock.is_up()
+        if self.keeper is not None and (ends or self.keeper.due()):
+            self.keeper.keep(self._snapshot(state, stream))
+        if ends and state is not self.whole:
             self.whole.store(state)
-        return True
+        return ends
+
+    # --- snapshots ----------------------------------------------------------------------------------------------
+
+    def _snapshot(self, state, stream: Stream) -> Snapshot:
+        ledger = self.ledger
+        return Snapshot(
+            whole=self.whole, state=None if state is self.whole else state, lap=self.lap, stream=stream.snapshot(),
+            order=self.rows.gathered, pull_rate=self.advance.pull_rate, seconds=self.clock.seconds,
+            first_steps=self._first_steps, history=ledger.history,
+            known=np.array([ledger.known.objective, ledger.known.dual, ledger.known_at]),
+        )  # fmt: skip
+
+    def _restore(self, found: Snapshot) -> None:
+        self.rows.gather(found.order)
+        self.advance.pull_rate = found.pull_rate
+        self.clock.started -= found.seconds
+        self._first_steps = found.first_steps
+        self.ledger.history = list(found.history)
+        self.ledger.known.objective[:], self.ledger.known.dual[:], self.ledger.known_at[:] = found.known
 
     # --- looking on ---------------------------------------------------------------------------------------------
 
@@ -323,9 +341,9 @@ class _Run:
             first = self._first_steps[state.columns["place"]]
             done = (state.columns["steps"] - first) / np.maximum(state.columns["limit"] - first, 1)
             in_time = self.clock.seconds / self.clock.max_time
-            self.stopped |= watcher.progress(max(float(done.mean()), in_time)) is True
+            self.ledger.stopped |= watcher.progress(max(float(done.mean()), in_time)) is True
         if passes is not None and watcher.after_pass is not None:
-            self.stopped |= watcher.after_pass(passes, lambda: self._model(state)) is True
+            self.ledger.stopped |= watcher.after_pass(passes, lambda: self._model(state)) is True
 
     def _model(self, state) -> np.ndarray:
         """The model of all columns as they stand."""
@@ -339,27 +357,10 @@ class _Run:
         if (tol is None and self.watcher.record is None) or not self.clock.has_room_for_another:
             return
         found = self.certifier.certify(state)
-        self._record(state, found)
+        self.ledger.record(state, found)
         if tol is not None:
             within = found.relative_gap <= tol
             state.columns["limit"][within] = state.columns["steps"][within]
-
-    def _record(self, state, found: Certificate) -> None:
-        places = state.columns["place"]
-        self._known.objective[places], self._known.dual[places] = found.objective, found.dual
-        self._known_at[places] = state.columns["steps"]
-        record = {
-            "step": int(state.columns["steps"].max(initial=0)),
-            "objective": float(found.objective.mean()),
-            "gap": float(found.gap.max()),
-            "seconds": self.clock.seconds,
-        }
-        if self.history and self.history[-1]["step"] == record["step"]:
-            self.history[-1] = record
-            return
-        self.history.append(record)
-        if self.watcher.record is not None:
-            self.stopped |= self.watcher.record(record) is True
 
     def _estimate_certificate(self, state) -> None:
         """Now and then in a run with a time limit: see how long a certificate takes, to leave room for it."""
@@ -379,22 +380,9 @@ class _Run:
         """Everything about all columns, once all have stopped."""
         state, found = self.whole, None
         if self.schedule.certified:
-            found = self._last_certificate(state)
+            found = self.ledger.last(state)
         state.position = position_after(
             state, self.before, self.schedule, self.problems.row_sets[self.used], self._first_steps, self.latest
         )
         clock = self.clock
-        return Solution(state, self._model(state), found, self.history, clock.timed_out, clock.interrupted)
-
-    def _last_certificate(self, state) -> Certificate:
-        """The certificate of the result, nan if there is no time for it; after a second Ctrl-C the last known one."""
-        up_to_date = (self._known_at == state.columns["steps"]).all()
-        if self.clock.timed_out and not self.clock.worth_certifying and not up_to_date:
-            unknown = np.full(len(state.columns), np.nan)
-            return Certificate(unknown, unknown, self._known.zero)
-        try:
-            found = self._known if up_to_date else self.certifier.certify(state)
-        except KeyboardInterrupt:  # the second Ctrl-C, the first ended the steps
-            return self._known
-        self._record(state, found)
-        return found
+        return Solution(state, self._model(state), found, self.ledger.history, clock.timed_out, clock.interrupted)

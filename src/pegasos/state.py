@@ -120,6 +120,19 @@ class State:
         scales = (columns["lam"] * steps).astype(weights.dtype)
         return cls(columns, weights * scales, none, none, none, none, none, Rule.PEGASOS, Average.LAST)
 
+    @classmethod
+    def from_duals(cls, sums, alpha, lam) -> State:
+        """A state of sdca to start from: the running sum of each column, and what each row has added so far.
+
+        The sum may hold more than these rows have added, as it does where others had a part in the model.
+        """
+        columns = np.zeros(sums.shape[1], COLUMN)
+        columns["place"] = np.arange(len(columns))
+        columns["lam"], columns["shrink"] = lam, 1.0
+        columns["best_dual"], columns["square"] = -np.inf, np.nan  # the rows will tell the norm
+        none = np.zeros((0, 0), sums.dtype)
+        return cls(columns, sums, none, none, alpha, none, none, Rule.SDCA, Average.LAST)
+
     @property
     def alpha_in_sums(self) -> bool:
         """Whether the sums are the rows' own coefficients, as for kernels."""

@@ -14,6 +14,7 @@ WORTH_A_THREAD = 2e6  # operations that take longer than starting a thread
 _lock = threading.Lock()
 _limits: list[int] = []  # of all that are in `blas_limited` ...
 _unlimited: list[int] = []  # ... and threads of each library before the first
+_own = threading.local()
 
 
 @cache
@@ -23,6 +24,8 @@ def _controller():
 
 def blas_threads() -> int:
     """Threads that BLAS uses, and so does everything here: the user's limits hold."""
+    if getattr(_own, "alone", False):
+        return 1
     return max((lib["num_threads"] for lib in _controller().info() if lib["user_api"] == "blas"), default=1)
 
 
@@ -46,6 +49,16 @@ def blas_limited(threads: int) -> Iterator[None]:
 def _apply(libraries) -> None:
     for library, most in zip(libraries, _unlimited, strict=True):
         library.set_num_threads(min(most, *_limits) if _limits else most)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Let the calling thread share out nothing in here: its neighbours do the same work at the same time."""
+    before, _own.alone = getattr(_own, "alone", False), True
+    try:
+        yield
+    finally:
+        _own.alone = before
 
 
 def in_parallel(work, n_items, operations=np.inf):

@@ -31,6 +31,21 @@ Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of
 Regression = Annotated[bool, typer.Option("--regression", help="The labels are numbers to be predicted.")]
 Report = Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a page with figures and tables.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Save the model.")]
+Checkpoint = Annotated[
+    Path | None, typer.Option("--checkpoint", metavar="FILE", help="Keep the state of the fit there, to go on from.")
+]
+Every = Annotated[
+    float | None, typer.Option("--every", metavar="SECONDS", help="Seconds between two checkpoints; 60 if not given.")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, to the same model bit for bit.")]
+Stream = Annotated[
+    str,
+    typer.Option(
+        "--stream", metavar="auto|yes|no",
+        help="Read the file in pieces while training, for files larger than memory; auto: from 1 GiB on, or a quarter "
+        "of the memory that is free.",
+    ),
+]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.io.base import DataError, Dataset
+from pegasos.io.base import DataError, Dataset, check_size
 
-LARGEST = 1e100
 SCALES = ("auto", "none", "standard", "max")
 
 
@@ -43,8 +42,7 @@ def check_values(data: Dataset) -> None:
     """Raise DataError for numbers whose squares overflow."""
     values = data.X.data if hasattr(data.X, "indptr") else data.X
     largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
-    if largest > LARGEST:
-        raise DataError(f"{data.name} holds values up to {largest:.3g}, too large to compute with; scale them first.")
+    check_size(data.name, largest)
 
 
 def with_test_part(data: Dataset, test: str | None, label: str | None, seed: int) -> Dataset:
@@ -128,6 +126,30 @@ def estimator_for(parameters: dict[str, Any], regression: bool, seed: int, verbo
     return model
 
 
+def checkpoint_of(path, every: float | None, resume: bool):
+    """The Checkpoint that the options ask for, or None; it stays until the model is saved."""
+    from pegasos.checkpoint import EVERY, Checkpoint
+
+    if path is None:
+        for name, given in (("--every", every is not None), ("--resume", resume)):
+            if given:
+                raise ValueError(f"{name} needs --checkpoint FILE.")
+        return None
+    if path.exists() and not resume:
+        raise ValueError(f"{path} exists already: --resume goes on from it; remove it to begin anew.")
+    if every is not None and not 0 < every < float("inf"):
+        raise ValueError(f"--every {every:g}: a number of seconds above 0 is needed.")
+    return Checkpoint(path, EVERY if every is None else every, keep=True)
+
+
+def forget(checkpoint, svm) -> None:
+    """Remove the checkpoint of a fit that is done and saved; one that ended early may be gone on from."""
+    from pathlib import Path
+
+    if checkpoint is not None and not svm._ended_early:
+        Path(checkpoint.path).unlink(missing_ok=True)
+
+
 def check_parameters(model) -> None:
     """Raise as `fit` would, before anything is loaded."""
     from pegasos.estimators.validation import check_combinations, check_supported
@@ -145,11 +167,17 @@ def check_scale(how: str) -> None:
 
 def scaler_for(X, how: str):
     """A scaler, or None to leave the features as they are."""
-    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-
-    sparse = hasattr(X, "indptr")
+    sparse, largest = hasattr(X, "indptr"), 0.0
     if how == "auto":
         largest = abs(X).max() if sparse else max(X.max(initial=0), -X.min(initial=0))
+    return scaler_of(sparse, largest, how)
+
+
+def scaler_of(sparse: bool, largest: float, how: str):
+    """A scaler for rows whose features reach `largest`, or None."""
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+    if how == "auto":
         how = "none" if largest <= 1 else "max" if sparse else "standard"
     if how == "standard":
         return StandardScaler(with_mean=not sparse)

@@ -36,6 +36,8 @@ PARAMETERS = {
     "average": Parameter("text", "Which iterates the model is the mean of.", ("weighted", "uniform", "suffix", "none"),
                          "Steps"),
     "project": Parameter("switch", "Project on the ball that holds the optimum.", (), "Steps"),
+    "n_landmarks": Parameter("integer", "Nyström: a kernel at any number of rows.", (), "Model"),
+    "landmarks": Parameter("text", "How they are chosen.", ("uniform", "k-means++"), "Model"),
     "cache_size": Parameter("number", "Megabytes for the kernel matrix.", (), "Steps"),
 }  # fmt: skip
 MOST_VALUES = 1000  # of one range

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,8 +14,10 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import validate_data
 
+from pegasos.checkpoint import Checkpoint
 from pegasos.estimators import validation
 from pegasos.estimators.memory import Memory, without_rows
+from pegasos.estimators.safekeeping import keeper_of
 from pegasos.estimators.watching import CallbackSupportMixin, TaskTree, progress_shown
 from pegasos.fingerprint import fingerprint
 from pegasos.kernels import NAMES, PARTIAL_SUMS, USE_GAMMA, Kernel, canonical, scale_gamma, squared_norms
@@ -25,6 +29,8 @@ DEFAULT_CACHE_MB = 2000
 DEFAULT_PASSES = 20
 DEFAULT_PASSES_WITH_TOL = 1000
 BYTES_PER_PREDICTION = 64e6
+DEFINITE = ("rbf", "laplacian")  # kernels that are positive semi-definite, whatever their parameters
+FEATURES_SHARE = 0.5  # of the cache that features of landmarks may take; the rest is for states
 MATRIX_TIME = 0.5  # of max_time that the kernel matrix may take; later it is computed block by block
 
 
@@ -65,9 +71,10 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         "fit_intercept": ["boolean", StrOptions({"auto"})],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
+        "landmarks": [StrOptions({"uniform", "k-means++"})],
         "cache_size": [Interval(Real, 0, None, closed="left"), None],
         "device": [StrOptions({"auto", "cpu", "cuda"})],
-        "checkpoint": [str, None],
+        "checkpoint": [str, os.PathLike, Checkpoint, None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -82,6 +89,25 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
             gamma = scale_gamma(X, weights) if name in USE_GAMMA else 1.0
         function = self.kernel if name == "callable" else None
         return Kernel(name, float(gamma), self.degree, self.coef0, function, dict(self.kernel_params or {}))
+
+    @property
+    def _explicit(self) -> bool:
+        """Whether the model is linear in features that can be written down: the rows' own, or those of landmarks."""
+        return self.kernel == "linear" or self.n_landmarks is not None
+
+    def _chosen_landmarks(self, X, kernel, seed: int, among=None):
+        """Landmarks among the rows of X, or None where none are asked for."""
+        from pegasos.landmarks import choose
+
+        if self.n_landmarks is None:
+            return None
+        n_rows = X.shape[0] if among is None else len(among)
+        if self.n_landmarks > n_rows:
+            validation.warn_user(
+                f"n_landmarks={self.n_landmarks} is more than the {n_rows} rows: all of them are landmarks.",
+                UserWarning,
+            )
+        return choose(X, kernel, self.n_landmarks, self.landmarks, seed, among)
 
     def _bias(self) -> float:
         wanted = self.kernel == "linear" if self.fit_intercept == "auto" else self.fit_intercept
@@ -126,14 +152,24 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
             max_time=self.max_time,
             average=self.average,
             project=bool(self.project),
-            count_violations=self.kernel != "linear",
+            count_violations=not self._explicit,
         )
 
     def _cache_bytes(self) -> float:
         return 1e6 * (DEFAULT_CACHE_MB if self.cache_size is None else self.cache_size)
 
-    def _rows(self, X, squares, kernel, bias, schedule, until=np.inf, matrix=None, keep=True):
-        from pegasos.rows import DenseRows, KernelRows, SparseRows
+    def _rows(self, X, squares, kernel, bias, schedule, until=np.inf, matrix=None, keep=True, landmarks=None):
+        from pegasos.rows import DenseRows, KernelRows, LandmarkRows, SparseRows, in_time_for
+
+        if landmarks is not None:
+            n_bytes = float(X.shape[0]) * landmarks.rank * X.dtype.itemsize
+            passes = min(schedule.max_passes, schedule.max_steps * (schedule.batch or X.shape[0]) / X.shape[0])
+            if n_bytes <= FEATURES_SHARE * self._cache_bytes() and passes > 1:
+                features = landmarks.features_if(X, in_time_for(until))
+                if features is not None:
+                    return DenseRows(features, bias)
+            bounded = self.solver == "sdca" and kernel.name in DEFINITE
+            return LandmarkRows(X, landmarks, bias, bounded)
 
         if kernel.name == "linear":
             if hasattr(X, "indptr"):
@@ -157,15 +193,21 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         kernel, bias = self._resolved_kernel(X, sample_weight), self._bias()
         squares = None if kernel.name in ("precomputed", "callable") else squared_norms(X)
         validation.check_magnitudes(X, squares, kernel, bias)
-        definite = validation.check_definite(X, kernel, self.tol)
+        definite = self._definite(X, kernel)
         validation.check_batch(self.batch_size, problems)
         schedule = self._schedule()
         nature = self._nature(kernel, bias, about)
-        state, rows_id = self._earlier_state(X, problems, nature)
+        state, rows_id, landmarks = self._earlier_state(X, problems, nature)
+        keeper = keeper_of(self, X, problems, state, schedule.seed)
+        if keeper is not None:  # the draws go on with the seed they began with
+            schedule = replace(schedule, seed=keeper.seed)
+        if landmarks is None:
+            used = None if sample_weight is None else np.flatnonzero(problems.row_sets.any(axis=1))
+            landmarks = self._chosen_landmarks(X, kernel, schedule.seed, used)
         until = np.inf if self.max_time is None else started + MATRIX_TIME * self.max_time
-        rows = self._rows(X, squares, kernel, bias, schedule, until)
+        rows = self._rows(X, squares, kernel, bias, schedule, until, landmarks=landmarks)
 
-        attributes = lambda model: self._model_attributes(model, X, kernel, bias, task.offset) | about
+        attributes = lambda model: self._model_attributes(model, X, kernel, bias, task.offset, landmarks) | about
         passes = min(schedule.max_passes, schedule.max_steps * (schedule.batch or X.shape[0]) / X.shape[0])
         tasks = TaskTree(self, X, y, {"sample_weight": sample_weight}, passes, attributes)
         tasks.begin()
@@ -173,19 +215,34 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
             watcher = Watcher(record, progress, tasks.after_pass if tasks.watched else None)
             solution = solve(
                 rows, problems, self._rule(), schedule, loss=self._loss(), definite=definite, state=state,
-                started=started, callback=watcher,
+                started=started, callback=watcher, keeper=keeper,
             )  # fmt: skip
         self._keep(attributes(solution.model) | self._run_attributes(solution))
-        self._remember(solution.state, nature, rows_id)
+        self._remember(solution.state, nature, rows_id, landmarks, task.offset)
+        if keeper is not None:
+            self._ended_early = solution.interrupted or solution.timed_out
+            if not self._ended_early:
+                keeper.done()
         tasks.end()
         self._warn_if_missed(solution)
 
-    def _model_attributes(self, model, X, kernel, bias, offset=0.0) -> dict:
+    def _definite(self, X, kernel) -> bool:
+        """Whether there is a certificate: features of landmarks have one, whatever the kernel."""
+        explicit = self._explicit and kernel.name not in ("rbf", "laplacian")  # these may underflow
+        return True if explicit else validation.check_definite(X, kernel, self.tol)
+
+    def _model_attributes(self, model, X, kernel, bias, offset=0.0, landmarks=None) -> dict:
         """What predicting needs of a model (n_state, n_columns); `offset` was taken off the targets."""
         intercept = model[-1] * model.dtype.type(bias) if bias > 0 else np.zeros(model.shape[1], model.dtype)
         found = {"intercept_": (intercept + offset).astype(model.dtype), "_kernel": kernel}
         if kernel.name == "linear":
             return found | {"coef_": np.ascontiguousarray(model[: X.shape[1]].T)}
+        if landmarks is not None:
+            return found | {
+                "support_": landmarks.index,
+                "support_vectors_": np.empty((0, 0), X.dtype) if landmarks.rows is None else landmarks.rows,
+                "dual_coef_": np.ascontiguousarray(landmarks.coefficients(model[: landmarks.rank]).T),
+            }
         coefficients = model[: X.shape[0]]
         support = np.flatnonzero(coefficients.any(axis=1))
         return found | {
@@ -220,47 +277,58 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         """What a state is one of, which cannot change from one fit to the next that goes on from it."""
         names = [name for name in ("solver", "loss", "multi_class", "epsilon") if hasattr(self, name)]
         found = {"kernel": "linear" if kernel.name == "linear" else kernel, "n_features": self.n_features_in_}
+        if self.n_landmarks is not None:
+            found |= {"n_landmarks": self.n_landmarks, "landmarks": self.landmarks}
         return found | {name: getattr(self, name) for name in names} | {"the constant feature": bias} | about
 
     def _earlier_state(self, X, problems, nature):
-        """The state to go on from, or None, and the fingerprint of the rows if anyone will ask."""
+        """The state to go on from, or None, the fingerprint of the rows if anyone will ask, and known landmarks."""
         if not self.warm_start:
-            return None, None
+            return None, None, None
         rows_id = fingerprint(X, problems.labelings, problems.weights)
         memory = getattr(self, "_memory", None)
         if memory is None:
-            return None, rows_id
-        state = memory.state_for(rows_id, self.kernel != "linear" or self.solver == "sdca")
+            return None, rows_id, None
+        state = memory.state_for(rows_id, not self._explicit or self.solver == "sdca")
         memory.check_nature(nature, "warm_start")
-        return state, rows_id
+        return state, rows_id, memory.landmarks
 
-    def _remember(self, state, nature, rows_id) -> None:
+    def _remember(self, state, nature, rows_id, landmarks, offset) -> None:
         self._memory = None
         if self.warm_start:
-            self._memory = Memory(state, nature, rows_id)
+            self._memory = Memory(state, nature, rows_id, landmarks, offset)
         elif missing_for_partial_fit(self) is None:
-            self._memory = Memory(without_rows(state), nature)
+            self._memory = Memory(without_rows(state), nature, None, landmarks, offset)
 
-    def _learn(self, X, problems, about) -> None:
-        """One pass over the rows of one call of `partial_fit`."""
+    def _learn(self, X, y, problems, about, offset=0.0) -> None:
+        """One pass over the rows of one call of `partial_fit`; y are their targets as given."""
         from pegasos.online import one_pass
 
         validation.check_regularisation(problems, X.dtype)
-        kernel, bias = self._resolved_kernel(X, None), self._bias()
-        squares = squared_norms(X)
+        memory = getattr(self, "_memory", None)
+        landmarks = None if memory is None else memory.landmarks
+        kernel, bias, schedule = self._resolved_kernel(X, None), self._bias(), self._schedule()
+        if landmarks is not None and self.gamma == "scale":  # that of the rows they were chosen among
+            kernel = replace(kernel, gamma=landmarks.kernel.gamma)
+        squares = None if kernel.name == "callable" else squared_norms(X)
         validation.check_magnitudes(X, squares, kernel, bias, hints=False)  # a few rows tell little of all
         nature = self._nature(kernel, bias, about)
-        memory = getattr(self, "_memory", None)
         if memory is not None:
             memory.check_nature(nature, "partial_fit")
-        schedule = self._schedule()
-        rows = self._rows(X, squares, kernel, bias, schedule)
+        if landmarks is None:
+            landmarks = self._chosen_landmarks(X, kernel, schedule.seed)
+        rows = self._rows(X, squares, kernel, bias, replace(schedule, max_passes=1), landmarks=landmarks)
         before = None if memory is None else without_rows(memory.state)
         state = one_pass(rows, problems, schedule, self._loss(), before)
         steps = state.columns["steps"].copy()
         model = state.model().astype(X.dtype, copy=False)
-        self._keep(self._model_attributes(model, X, kernel, bias) | about | {"t_": steps, "n_iter_": int(steps.max())})
-        self._memory = Memory(without_rows(state), nature)
+        found = self._model_attributes(model, X, kernel, bias, offset, landmarks) | about
+        if memory is not None and hasattr(self, "n_support_"):  # of the rows of the first call
+            found["n_support_"] = self.n_support_
+        self._keep(found | {"t_": steps, "n_iter_": int(steps.max())})
+        if memory is None:
+            self._count_support(y)
+        self._memory = Memory(without_rows(state), nature, landmarks=landmarks, offset=offset)
 
     def _warn_if_missed(self, solution) -> None:
         found, steps = solution.certificate, self.n_iter_
@@ -327,8 +395,9 @@ def missing_for_partial_fit(estimator) -> str | None:
     """What an estimator lacks to learn online; None: nothing."""
     if estimator.solver != "pegasos":
         return f"it needs solver='pegasos', got {estimator.solver!r}; dual coordinate ascent has to know all rows."
-    if estimator.kernel != "linear":
-        return f"it needs kernel='linear', got {estimator.kernel!r}; a kernel model has to know all rows."
+    if not estimator._explicit or estimator.kernel == "precomputed":
+        given = f"kernel={estimator.kernel!r}"
+        return f"it needs kernel='linear' or n_landmarks, got {given}; a kernel model has to know all rows."
     if estimator.lam is None:
         return "it needs lam; what C amounts to depends on the number of rows, which is not known."
     return None

@@ -78,14 +78,23 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     class_weight : dict, "balanced" or None, default=None
         Multiplies the weight of each row by that of its own class, in every column, as `SVC` does. (`LinearSVC`'s
         one-vs-rest weighs the positive class of each column only.) "balanced" is computed on each column's rows.
-    n_landmarks : None
-        Comes in a later version.
+    n_landmarks : int, default=None
+        Nyström: so many rows are chosen as landmarks, and the kernel model is made of them alone, by a linear model of
+        the features they give each row. For a kernel and more rows than a kernel matrix can take: memory grows with
+        the rows, not their square, predicting costs so many kernel values a row, and `partial_fit` works. The features
+        are kept if they fit into half of `cache_size`, else computed a block at a time in each pass; then batches
+        (``batch_size=256``) are many times faster than single steps. Not kept in a model file for further learning.
+    landmarks : {"uniform", "k-means++"}, default="uniform"
+        How landmarks are chosen; "k-means++" prefers rows that are far from those chosen before.
     cache_size : float, default=None
         Megabytes for the kernel matrix; None: 2000. A larger matrix is computed block by block.
     device : {"auto", "cpu"}, default="auto"
         "cuda" comes in a later version.
-    checkpoint : None
-        Comes in a later version.
+    checkpoint : str, path-like or Checkpoint, default=None
+        A file in which a long fit keeps its state about once a minute (`pegasos.Checkpoint` sets how often). A fit that
+        finds one of its own goes on from it, to the same model bit for bit; one of another fit is an error. It is
+        removed when the fit is done, and stays after Ctrl-C or `max_time`. `partial_fit` and the cells of a search use
+        none.
     warm_start : bool, default=False
         Go on from the last fit: `max_iter` and `max_passes` count further steps, t is never reset, and `lam` or `C` may
         change. Kernels and "sdca" need the same rows. The order of the rows goes on, too, whatever `random_state` is.
@@ -159,6 +168,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         intercept_scaling=1.0,
         class_weight=None,
         n_landmarks=None,
+        landmarks="uniform",
         cache_size=None,
         device="auto",
         checkpoint=None,
@@ -188,6 +198,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.cache_size = cache_size
         self.device = device
         self.checkpoint = checkpoint
@@ -256,7 +267,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         if self.class_weight is not None:
             weights = validation.check_online_class_weight(self.class_weight, classes, codes, weights)
         problems = self._columns(codes, len(classes), weights).with_lam(self.lam)
-        self._learn(X, problems, {"classes_": classes, "_scheme": problems.scheme})
+        self._learn(X, y, problems, {"classes_": classes, "_scheme": problems.scheme})
         return self
 
     def _checked(self, X, y, *, reset=True):

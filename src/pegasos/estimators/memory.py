@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:  # state.py needs Numba, which predicting does without
+    from pegasos.landmarks import Landmarks
     from pegasos.state import State
 
 
 @dataclass
 class Memory:
-    """The state of the last fit, what the state is one of, and a fingerprint of its rows."""
+    """The state of the last fit, what the state is one of, a fingerprint of its rows, and their landmarks."""
 
     state: State
     nature: dict[str, Any]  # parameters that cannot change from one fit to the next
     rows: str | None = None
+    landmarks: Landmarks | None = None
+    offset: Any = 0.0  # what was taken off the targets
 
     def check_nature(self, nature: dict[str, Any], doing: str) -> None:
         """Raise ValueError naming the parameter that changed."""

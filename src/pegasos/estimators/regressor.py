@@ -70,14 +70,23 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         without an intercept would have to reach for it.
     intercept_scaling : float, default=1.0
         Value of the constant feature.
-    n_landmarks : None
-        Comes in a later version.
+    n_landmarks : int, default=None
+        Nyström: so many rows are chosen as landmarks, and the kernel model is made of them alone, by a linear model of
+        the features they give each row. For a kernel and more rows than a kernel matrix can take: memory grows with
+        the rows, not their square, predicting costs so many kernel values a row, and `partial_fit` works. The features
+        are kept if they fit into half of `cache_size`, else computed a block at a time in each pass; then batches
+        (``batch_size=256``) are many times faster than single steps. Not kept in a model file for further learning.
+    landmarks : {"uniform", "k-means++"}, default="uniform"
+        How landmarks are chosen; "k-means++" prefers rows that are far from those chosen before.
     cache_size : float, default=None
         Megabytes for the kernel matrix; None: 2000. A larger matrix is computed block by block.
     device : {"auto", "cpu"}, default="auto"
         "cuda" comes in a later version.
-    checkpoint : None
-        Comes in a later version.
+    checkpoint : str, path-like or Checkpoint, default=None
+        A file in which a long fit keeps its state about once a minute (`pegasos.Checkpoint` sets how often). A fit that
+        finds one of its own goes on from it, to the same model bit for bit; one of another fit is an error. It is
+        removed when the fit is done, and stays after Ctrl-C or `max_time`. `partial_fit` and the cells of a search use
+        none.
     warm_start : bool, default=False
         Go on from the last fit: `max_iter` and `max_passes` count further steps, t is never reset, and `lam` or `C` may
         change. Kernels and "sdca" need the same rows. The order of the rows goes on, too, whatever `random_state` is.
@@ -147,6 +156,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         fit_intercept="auto",
         intercept_scaling=1.0,
         n_landmarks=None,
+        landmarks="uniform",
         cache_size=None,
         device="auto",
         checkpoint=None,
@@ -175,6 +185,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.cache_size = cache_size
         self.device = device
         self.checkpoint = checkpoint
@@ -231,9 +242,11 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         """
         validation.check_supported(self)
         validation.check_combinations(self)
-        X, y = self._checked(X, y, reset=getattr(self, "_memory", None) is None)
-        task = self._task(y, validation.check_weights(sample_weight, X), X.dtype)
-        self._learn(X, task.problems.with_lam(self.lam), task.about)
+        memory = getattr(self, "_memory", None)
+        X, y = self._checked(X, y, reset=memory is None)
+        offset = None if memory is None else memory.offset  # the mean over all calls is not known: that of the first
+        task = self._task(y, validation.check_weights(sample_weight, X), X.dtype, offset)
+        self._learn(X, y, task.problems.with_lam(self.lam), task.about, task.offset)
         return self
 
     def _checked(self, X, y, *, reset=True):
@@ -248,12 +261,14 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         validation.check_targets(y, X.dtype)
         return canonical(X), y
 
-    def _task(self, y, sample_weight, dtype) -> Task:
-        """One column per target; with a kernel and no intercept the mean is taken off."""
+    def _task(self, y, sample_weight, dtype, offset=None) -> Task:
+        """One column per target; with a kernel and no intercept the mean is taken off, or `offset` if it is known."""
         targets = y.reshape(len(y), -1)
-        offset = np.zeros(targets.shape[1])
-        if self.fit_intercept == "auto" and self.kernel != "linear":
+        if np.shape(offset) != targets.shape[1:]:  # another number of targets, which is refused later
+            offset = None
+        if offset is None and self.fit_intercept == "auto" and self.kernel != "linear":
             offset = np.average(targets, axis=0, weights=sample_weight)
+        offset = np.zeros(targets.shape[1]) if offset is None else offset
         problems = regression((targets - offset).astype(dtype), self.epsilon, sample_weight)
         return Task(problems, {"_targets": None if y.ndim == 1 else targets.shape[1]}, offset)
 

@@ -24,9 +24,7 @@ WIDEST_WEIGHTS = 1e30
 def check_supported(estimator) -> None:
     """Raise NotImplementedError for what a later version brings."""
     later = {
-        "n_landmarks": estimator.n_landmarks is not None,
         "device": estimator.device == "cuda",
-        "checkpoint": estimator.checkpoint is not None,
     }
     for name, wanted in later.items():
         if wanted:
@@ -44,7 +42,9 @@ def check_combinations(estimator) -> None:
         raise ValueError("solver='sdca' takes project=False, got project=True.")
     if estimator.kernel_params and not callable(estimator.kernel):
         raise ValueError(f"kernel_params is for a callable kernel; kernel={estimator.kernel!r} takes none.")
-    if estimator.kernel == "sigmoid" and estimator.tol is not None:
+    if estimator.n_landmarks is not None and estimator.kernel == "linear":
+        raise ValueError(f"n_landmarks={estimator.n_landmarks} is for kernels; kernel='linear' needs none.")
+    if estimator.kernel == "sigmoid" and estimator.tol is not None and estimator.n_landmarks is None:
         raise ValueError("tol needs a certified gap, and kernel='sigmoid' is indefinite and has none; set tol=None.")
     if getattr(estimator, "multi_class", None) == "crammer_singer" and estimator.loss != "hinge":
         raise ValueError(f"multi_class='crammer_singer' takes loss='hinge', got loss={estimator.loss!r}.")

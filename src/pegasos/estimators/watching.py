@@ -88,7 +88,9 @@ def recording() -> Iterator[None]:
 
 
 @contextmanager
-def progress_shown(name: str, verbose: int) -> Iterator[tuple[Callable[[dict], None] | None, Callable | None]]:
+def progress_shown(
+    name: str, verbose: int, line: str = LINE
+) -> Iterator[tuple[Callable[[dict], None] | None, Callable | None]]:
     """Yield (record, progress), what a `solver.Watcher` calls: a bar on a terminal or in a notebook, else lines."""
     if not verbose:
         yield (lambda record: None) if _recorded.get() else None, None
@@ -97,7 +99,7 @@ def progress_shown(name: str, verbose: int) -> Iterator[tuple[Callable[[dict], N
 
     console = Console()
     if not (console.is_terminal or console.is_jupyter):
-        yield lambda record: print(LINE.format(name=name, **record)), None
+        yield lambda record: print(line.format(name=name, **record)), None
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 

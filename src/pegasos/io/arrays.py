@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from pegasos.io.base import DataError, Dataset, Wish, check_no_label_choice, check_width, reason
 from pegasos.io.labels import labels_from_array
 
-_SPARSE = ("data", "indices", "indptr", "shape")
+SPARSE = ("data", "indices", "indptr", "shape")
 _LAYOUTS = "X and y; X_train, y_train, X_test, y_test; or the CSR parts data, indices, indptr, shape and y"
-_INSTEAD = "here the labels are the array y"
+INSTEAD = "here the labels are the array y"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which of the named arrays are what; `x` is None where the rows are in CSR parts."""
+
+    x: str | None
+    y: str | None
+    x_test: str | None = None
+    y_test: str | None = None
 
 
 def read_npz(path: Path, wish: Wish) -> Dataset:
     """The Dataset in an npz file. Nothing in it is run: pickled objects are refused."""
-    check_no_label_choice(path.name, wish, _INSTEAD)
+    check_no_label_choice(path.name, wish, INSTEAD)
     try:
         with zipfile.ZipFile(path) as archive:
             members = {info.filename[:-4]: info for info in archive.infolist() if info.filename.endswith(".npy")}
@@ -39,19 +51,8 @@ def _lazy_member(file: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
 
     def load() -> np.ndarray:
         with archive.open(info) as member:
-            try:
-                read_header = {
-                    (1, 0): np.lib.format.read_array_header_1_0,
-                    (2, 0): np.lib.format.read_array_header_2_0,
-                }[np.lib.format.read_magic(member)]
-                shape, fortran, dtype = read_header(member)
-            except (ValueError, KeyError, SyntaxError, TypeError) as error:
-                raise DataError(f"{file}: the array {info.filename} has a damaged header ({reason(error)}).") from None
-            if dtype.hasobject:
-                raise DataError(f"{file}: the array {info.filename} holds Python objects, which are not read.")
+            shape, fortran, dtype = header_of(file, info, member)
             size = prod(shape) * dtype.itemsize
-            if size > info.file_size:
-                raise DataError(f"{file}: the array {info.filename} should have {size} bytes and has {info.file_size}.")
             data = member.read(size)
         if len(data) != size:
             raise DataError(f"{file}: the array {info.filename} should have {size} bytes and has {len(data)}.")
@@ -60,9 +61,27 @@ def _lazy_member(file: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
     return load
 
 
+def header_of(file: str, info: zipfile.ZipInfo, member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, whether columns come first, and type of an array whose bytes follow in `member`, as many as there are."""
+    try:
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[np.lib.format.read_magic(member)]
+        shape, fortran, dtype = read_header(member)
+    except (ValueError, KeyError, SyntaxError, TypeError) as error:
+        raise DataError(f"{file}: the array {info.filename} has a damaged header ({reason(error)}).") from None
+    if dtype.hasobject:
+        raise DataError(f"{file}: the array {info.filename} holds Python objects, which are not read.")
+    size = prod(shape) * dtype.itemsize
+    if size > info.file_size:
+        raise DataError(f"{file}: the array {info.filename} should have {size} bytes and has {info.file_size}.")
+    return shape, fortran, dtype
+
+
 def read_hdf5(path: Path, wish: Wish) -> Dataset:
     """The Dataset in an HDF5 file: groups train and test with data and target each, or arrays as in an npz file."""
-    check_no_label_choice(path.name, wish, _INSTEAD)
+    check_no_label_choice(path.name, wish, INSTEAD)
     try:
         import h5py
     except ImportError:
@@ -72,7 +91,7 @@ def read_hdf5(path: Path, wish: Wish) -> Dataset:
         with h5py.File(path, "r") as file:
             found: list[str] = []
             file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
-            arrays = {_array_name(name): _lazy_dataset(path.name, file, name) for name in found}
+            arrays = {array_name(name): _lazy_dataset(path.name, file, name) for name in found}
             return _dataset(path.name, arrays, wish, "hdf5")
     except DataError:
         raise
@@ -80,7 +99,7 @@ def read_hdf5(path: Path, wish: Wish) -> Dataset:
         raise DataError(f"{path.name} is damaged: its arrays cannot be read ({reason(error)}).") from None
 
 
-def _array_name(name: str) -> str:
+def array_name(name: str) -> str:
     """The name that an array in a group has in an npz file."""
     names = {"train/data": "X_train", "train/target": "y_train", "test/data": "X_test", "test/target": "y_test"}
     return names.get(name, name)
@@ -96,24 +115,34 @@ def _lazy_dataset(file: str, group, name: str) -> Callable[[], np.ndarray]:
     return load
 
 
+def roles_of(file: str, arrays: Iterable[str]) -> Roles:
+    """What the arrays of these names are for, or a DataError that says which names there should be."""
+    found = sorted(arrays)
+    names = {name.lower().replace("target", "y"): name for name in found}
+    if all(part in found for part in SPARSE):
+        return Roles(None, names.get("y"))
+    if "x_train" in names:
+        return Roles(names["x_train"], names.get("y_train"), names.get("x_test"), names.get("y_test"))
+    if "x" in names:
+        return Roles(names["x"], names.get("y"))
+    shown = ", ".join(found[:12]) or "none"
+    raise DataError(f"{file} holds the arrays {shown}; needed are {_LAYOUTS}.")
+
+
 def _dataset(file: str, arrays: Mapping[str, Callable[[], np.ndarray]], wish: Wish, kind: str) -> Dataset:
     """The Dataset in named arrays, each of which is read when it is called."""
-    names = {name.lower().replace("target", "y"): name for name in arrays}
-    if all(part in arrays for part in _SPARSE):
-        X = _sparse(file, [arrays[part]() for part in _SPARSE])
-        dataset = Dataset(file, X, _labels(file, arrays, names.get("y"), X), format=kind)
-    elif "x_train" in names or "x" in names:
-        x, y = ("x_train", "y_train") if "x_train" in names else ("x", "y")
-        X, shape = _dense(file, names[x], arrays[names[x]]())
-        dataset = Dataset(file, X, _labels(file, arrays, names.get(y), X), format=kind, image_shape=shape)
-        if "x_test" in names and x == "x_train":
-            X_test, _ = _dense(file, names["x_test"], arrays[names["x_test"]]())
-            if X_test.shape[1] != X.shape[1]:
-                raise DataError(f"{file}: {names['x_test']} has {X_test.shape[1]} columns and {names[x]} {X.shape[1]}.")
-            dataset.X_test, dataset.y_test = X_test, _labels(file, arrays, names.get("y_test"), X_test)
+    roles = roles_of(file, arrays)
+    if roles.x is None:
+        X = sparse_rows(file, [arrays[part]() for part in SPARSE])
+        dataset = Dataset(file, X, _labels(file, arrays, roles.y, X), format=kind)
     else:
-        found = ", ".join(sorted(arrays)[:12]) or "none"
-        raise DataError(f"{file} holds the arrays {found}; needed are {_LAYOUTS}.")
+        X, shape = _dense(file, roles.x, arrays[roles.x]())
+        dataset = Dataset(file, X, _labels(file, arrays, roles.y, X), format=kind, image_shape=shape)
+    if roles.x_test is not None:
+        X_test, _ = _dense(file, roles.x_test, arrays[roles.x_test]())
+        if X_test.shape[1] != X.shape[1]:
+            raise DataError(f"{file}: {roles.x_test} has {X_test.shape[1]} columns and {roles.x} {X.shape[1]}.")
+        dataset.X_test, dataset.y_test = X_test, _labels(file, arrays, roles.y_test, X_test)
     check_width(file, dataset.n_features, wish)
     return dataset
 
@@ -144,20 +173,21 @@ def as_floats(file: str, part: str, values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values, np.float64 if wide else np.float32)
 
 
-def check_finite(file: str, part: str, rows: np.ndarray) -> np.ndarray:
-    """The rows, if all entries are finite."""
+def check_finite(file: str, part: str, rows: np.ndarray, first_row: int = 0) -> np.ndarray:
+    """The rows, from `first_row` of the file on, if all entries are finite."""
     for first in range(0, len(rows), 4096):  # a few at a time: the answers need memory, too
         finite = np.isfinite(rows[first : first + 4096])
         if not finite.all():
             row, column = (int(place[0]) for place in np.nonzero(~finite))
             value = rows[first + row, column]
             what = "has a missing value" if np.isnan(value) else f"holds {value}"
-            raise DataError(f"{file}: column {column} of {part} {what} (row {first + row + 1}); all must be finite.")
+            place = f"row {first_row + first + row + 1}"
+            raise DataError(f"{file}: column {column} of {part} {what} ({place}); all must be finite.")
     return rows
 
 
-def _sparse(file: str, parts: list[np.ndarray]):
-    """CSR parts that fit together."""
+def sparse_rows(file: str, parts: list[np.ndarray], first_entry: int = 0):
+    """CSR parts that fit together; they may be some rows of a file, whose entries begin at `first_entry`."""
     from scipy.sparse import csr_matrix
 
     data, indices, indptr, shape = parts
@@ -173,7 +203,7 @@ def _sparse(file: str, parts: list[np.ndarray]):
         raise DataError(f"{file}: indptr does not divide the {len(data)} entries into {n_rows} rows.")
     if len(indices) and not (indices.min() >= 0 and indices.max() < width):
         raise DataError(f"{file}: indices must be from 0 to {width - 1}, got {indices.min()} to {indices.max()}.")
-    values = check_finite(file, "data", as_floats(file, "data", data).reshape(-1, 1)).ravel()
+    values = check_finite(file, "data", as_floats(file, "data", data).reshape(-1, 1), first_entry).ravel()
     X = csr_matrix((values, indices, indptr), shape=(n_rows, width))
     if not X.has_canonical_format:
         X.sum_duplicates()

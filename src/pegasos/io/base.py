@@ -9,6 +9,8 @@ import numpy as np
 
 from pegasos.fingerprint import fingerprint
 
+LARGEST = 1e100  # squares of larger numbers overflow
+
 
 class DataError(ValueError):
     """A file that cannot be read as data, in one sentence that names the file and the thing (line, column)."""
@@ -74,6 +76,12 @@ class Wish:
 def _encoded(y: np.ndarray | None) -> np.ndarray | None:
     """Labels as bytes: a fingerprint should not depend on how NumPy stores text."""
     return np.char.encode(y, "utf-8") if y is not None and y.dtype.kind == "U" else y
+
+
+def check_size(name: str, largest: float) -> None:
+    """Raise DataError for numbers whose squares overflow."""
+    if largest > LARGEST:
+        raise DataError(f"{name} holds values up to {largest:.3g}, too large to compute with; scale them first.")
 
 
 def check_no_label_choice(name: str, wish: Wish, instead: str) -> None:

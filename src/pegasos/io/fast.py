@@ -18,7 +18,6 @@ from pegasos.io.columns import Columns
 from pegasos.io.text import Text, decoded, split
 
 PIECE = 1 << 20  # bytes: small enough to give every thread as much
-BLOCK = 1 << 16  # bytes compared at a time: the answers stay in the cache
 HARD = 64  # numbers for float() that a piece has room for at first
 
 
@@ -38,8 +37,11 @@ class _Piece:
     hard: np.ndarray = field(default_factory=lambda: np.empty((0, 4), np.int64))
 
 
-def table(text: Text, begin: int, delimiter: str, width: int, columns: Columns):
-    """As `plain.table`, with the labels as numbers where all are; None if a line has to be read by `plain`."""
+def table(text: Text, begin: int, delimiter: str, width: int, columns: Columns, words: bool = False):
+    """As `plain.table`, with the labels as numbers where all are, unless they are to be `words`.
+
+    None if a line has to be read by `plain`.
+    """
     buffer = np.frombuffer(text.data, np.uint8)
     pieces = _pieces(text.data, begin)
     n_rows = _count(buffer, pieces, scan.NEWLINE, "first_row", extra=1)
@@ -71,11 +73,15 @@ def table(text: Text, begin: int, delimiter: str, width: int, columns: Columns):
     X = X[:n_rows]
     if columns.label is None:
         return X, None
-    return X, _label_tokens(text, spans[:n_rows]) if any(p.text for p in pieces) else labels[:n_rows]
+    words = words or any(piece.text for piece in pieces)
+    return X, _label_tokens(text, spans[:n_rows]) if words else labels[:n_rows]
 
 
-def pairs(text: Text) -> plain.Pairs | None:
-    """As `plain.pairs`, with the labels as numbers where all are; None if a line has to be read by `plain`."""
+def pairs(text: Text, words: bool = False) -> plain.Pairs | None:
+    """As `plain.pairs`, with the labels as numbers where all are, unless they are to be `words`.
+
+    None if a line has to be read by `plain`.
+    """
     buffer = np.frombuffer(text.data, np.uint8)
     pieces = _pieces(text.data, text.begin)
     n_rows = _count(buffer, pieces, scan.NEWLINE, "first_row", extra=1)
@@ -102,7 +108,7 @@ def pairs(text: Text) -> plain.Pairs | None:
     n_rows = _close_gaps(pieces, "first_row", "rows", lengths, labels, spans)
     n_entries = _close_gaps(pieces, "first_entry", "entries", values, indices)
     found: list | np.ndarray = labels[:n_rows]
-    if any(piece.text for piece in pieces):
+    if words or any(piece.text for piece in pieces):
         found = [token or None for token in _label_tokens(text, spans[:n_rows])]
     rising = all(piece.rising for piece in pieces)
     return plain.Pairs(values[:n_entries], indices[:n_entries], lengths[:n_rows], found, rising)
@@ -124,9 +130,7 @@ def _count(buffer: np.ndarray, pieces: list[_Piece], byte: int, first: str, extr
 
     def count(begin: int, end: int) -> None:
         for number in range(begin, end):
-            stretch = range(pieces[number].begin, pieces[number].end, BLOCK)
-            found = sum(int(np.count_nonzero(buffer[at : min(at + BLOCK, stretch.stop)] == byte)) for at in stretch)
-            counts[number] = found
+            counts[number] = scan.count(buffer, pieces[number].begin, pieces[number].end, byte)
 
     in_parallel(count, len(pieces), buffer.size)
     room = 0

@@ -16,25 +16,34 @@ from pegasos.io.text import Text, is_large
 def read_libsvm(text: Text, wish: Wish) -> Dataset:
     """The Dataset in a LIBSVM file; indices count from 1, or from 0 if a 0 occurs."""
     check_no_label_choice(text.name, wish, "in a LIBSVM file it is the first entry of each line")
-    pairs = _parsed(text)
-    y = _labels(text, pairs.labels, wish)
-    first = _first_index(text, pairs.indices, wish)
-    X = _matrix(text, pairs, first, wish)
+    pairs = parsed(text)
+    y = labels_of(text, pairs, optional=bool(wish.width))
+    first = first_index_of(text, pairs.indices, wish.first_index)
+    width = wish.width
+    if width is None:
+        width = int(pairs.indices.max()) - first + 1 if pairs.indices.size else 0
+        if width == 0:
+            raise DataError(f"{text.name} holds no entries index:value, so its rows have no features.")
+    X, unseen = matrix(text, pairs, first, width)
+    if unseen.size:
+        warn_unseen(text.name, unseen, width)
     return Dataset(text.name, X, y, format="libsvm", first_index=first)
 
 
-def _parsed(text: Text) -> plain.Pairs:
+def parsed(text: Text, words: bool = False) -> plain.Pairs:
+    """The entries of all rows; labels are text if they are to be `words`."""
     if is_large(len(text.data)):
         from pegasos.io import fast
 
-        pairs = fast.pairs(text)
+        pairs = fast.pairs(text, words)
         if pairs is not None:
             return pairs
     return plain.pairs(text)
 
 
-def _labels(text: Text, labels: list[str | None] | np.ndarray, wish: Wish) -> np.ndarray | None:
+def labels_of(text: Text, pairs: plain.Pairs, *, optional: bool, words: bool = False) -> np.ndarray | None:
     """Labels of all rows or of none."""
+    labels = pairs.labels
     if isinstance(labels, np.ndarray):
         return whole_if_possible(labels)
     tokens = [label for label in labels if label is not None]
@@ -43,49 +52,51 @@ def _labels(text: Text, labels: list[str | None] | np.ndarray, wish: Wish) -> np
     if len(tokens) < len(labels):
         first = labels[0] is not None
         strange = next(row for row, label in enumerate(labels) if (label is not None) != first)
-        have = "no label, but the rows before have one" if first else "a label, but the rows before have none"
-        raise DataError(f"{text.in_line(text.row_position(strange))}, the row has {have}.")
-    return labels_from_text(tokens, lambda row: text.in_line(text.row_position(row)), optional=bool(wish.width))
+        raise some_without_label(text, strange, first)
+    place = lambda row: text.in_line(text.row_position(row))
+    return labels_from_text(tokens, place, optional=optional, words=words)
 
 
-def _matrix(text: Text, pairs: plain.Pairs, first: int, wish: Wish) -> csr_matrix:
+def some_without_label(text: Text, row: int, before: bool) -> DataError:
+    """The error for a row without a label where those `before` have one, or the other way round."""
+    have = "no label, but the rows before have one" if before else "a label, but the rows before have none"
+    return DataError(f"{text.in_line(text.row_position(row))}, the row has {have}.")
+
+
+def matrix(text: Text, pairs: plain.Pairs, first: int, width: int) -> tuple[csr_matrix, np.ndarray]:
+    """Rows of so many features, which count from `first`, and the features beyond that were left out."""
     values, indices = pairs.values, pairs.indices
     indptr = np.concatenate([[0], np.cumsum(pairs.lengths)])
     indices -= np.int32(first)
-    width = int(indices.max()) + 1 if indices.size else 0
-    if wish.width is not None:
-        if width > wish.width:
-            values, indices, indptr = _without_unseen(text, values, indices, indptr, wish.width)
-        width = wish.width
-    elif width == 0:
-        raise DataError(f"{text.name} holds no entries index:value, so its rows have no features.")
+    unseen = np.empty(0, indices.dtype)
+    if indices.size and int(indices.max()) >= width:  # features that a model has not seen have no weight in it
+        seen = indices < width
+        unseen = np.unique(indices[~seen])
+        kept = np.concatenate([[0], np.cumsum(seen)])
+        values, indices, indptr = values[seen], indices[seen], kept[indptr]
     X = csr_matrix((values, indices, indptr), shape=(len(indptr) - 1, width))
     if not pairs.rising:
         _order(text, X)
     X.has_canonical_format = True  # known, and not worth another look
-    return X
+    return X, unseen
 
 
-def _first_index(text: Text, indices: np.ndarray, wish: Wish) -> int:
-    """Whether features count from 0 or from 1: as in the training file, else from 1 unless a 0 occurs."""
-    lowest = int(indices.min()) if indices.size else 1
-    if wish.first_index == 1 and lowest == 0:
-        raise DataError(f"{text.name} has a feature 0, but the features of the training file count from 1.")
-    return min(lowest, 1) if wish.first_index is None else wish.first_index
-
-
-def _without_unseen(text: Text, values, indices, indptr, width: int):
-    """Entries of features that a model has not seen have no weight in it."""
-    seen = indices < width
-    n_unseen = len(np.unique(indices[~seen]))
+def warn_unseen(name: str, unseen: np.ndarray, width: int) -> None:
+    """Warn of features beyond those of the model."""
     warnings.warn(
-        f"{text.name} has {n_unseen} {'feature' if n_unseen == 1 else 'features'} beyond the {width} of the model; "
+        f"{name} has {len(unseen)} {'feature' if len(unseen) == 1 else 'features'} beyond the {width} of the model; "
         "unseen in training, they have weight 0 and are left out.",
         UserWarning,
         stacklevel=2,
     )
-    kept = np.concatenate([[0], np.cumsum(seen)])
-    return values[seen], indices[seen], kept[indptr]
+
+
+def first_index_of(text: Text, indices: np.ndarray, known: int | None) -> int:
+    """Whether features count from 0 or from 1: as in the training file, else from 1 unless a 0 occurs."""
+    lowest = int(indices.min()) if indices.size else 1
+    if known == 1 and lowest == 0:
+        raise DataError(f"{text.name} has a feature 0, but the features of the training file count from 1.")
+    return min(lowest, 1) if known is None else known
 
 
 def _order(text: Text, X: csr_matrix) -> None:

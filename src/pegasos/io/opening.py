@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
@@ -13,6 +15,7 @@ from pegasos.io.text import Text
 
 HEAD = 512  # bytes by which a file is known
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
+PACKINGS = tuple(_PACKED.values())
 _OTHER = {
     b"\x28\xb5\x2f\xfd": "is packed with zstd, which is not read here; unpack it first",
     b"\x93NUMPY": "is a single NumPy array; save rows and labels together with np.savez(file, X=X, y=y)",
@@ -57,14 +60,24 @@ def known_by(head: bytes) -> str:
 
 def unpacked(name: str, file: BinaryIO, packing: str) -> bytes:
     """All bytes of a file, unpacked."""
-    if packing not in _PACKED.values():
-        return file.read()
+    with unpacking(name, file, packing) as inner:
+        return inner.read()
+
+
+@contextmanager
+def unpacking(name: str, file: BinaryIO, packing: str) -> Iterator[BinaryIO]:
+    """The file itself, or what is packed in it, to be read from; data that are cut off or damaged are a DataError."""
+    if packing not in PACKINGS:
+        yield file
+        return
     from lzma import LZMAError
 
     unpack = import_module({"gzip": "gzip", "bz2": "bz2", "xz": "lzma"}[packing]).open
     try:
         with unpack(file, "rb") as inner:
-            return inner.read()
+            yield inner
+    except DataError:
+        raise
     except EOFError:
         raise DataError(f"{name} is cut off: its {packing} data end early; get a whole copy.") from None
     except (OSError, ValueError, zlib.error, LZMAError) as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from pegasos.io import plain, sniff
@@ -11,8 +13,38 @@ from pegasos.io.labels import labels_from_text, whole_if_possible
 from pegasos.io.text import BLANK, Text, is_large, split
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How a table is laid out, from its first row to its last."""
+
+    begin: int  # where its rows begin
+    delimiter: str
+    width: int
+    columns: Columns
+
+    @property
+    def format(self) -> str:
+        """What a table of this kind is called."""
+        return "text" if self.delimiter == BLANK else "csv"
+
+
 def read_table(text: Text, rows: list[sniff.Line], wish: Wish) -> Dataset:
     """The Dataset in a table whose first rows are `rows`."""
+    layout = layout_of(text, rows, wish)
+    X, y = parsed(text, layout.begin, layout, optional=bool(wish.width))
+    columns = layout.columns
+    return Dataset(
+        text.name,
+        X,
+        y,
+        format=layout.format,
+        feature_names=columns.feature_names,
+        label_name=columns.label_name,
+    )
+
+
+def layout_of(text: Text, rows: list[sniff.Line], wish: Wish) -> Layout:
+    """The layout of a table whose first rows are `rows`."""
     delimiter = sniff.find_delimiter(rows)
     names = sniff.header(rows, delimiter, wish)
     if names is not None and len(rows) == 1:
@@ -22,31 +54,26 @@ def read_table(text: Text, rows: list[sniff.Line], wish: Wish) -> Dataset:
     if names is not None and len(names) != width:
         lines = [text.line_number(position) for position, _ in rows[:2]]
         raise DataError(f"{text.name}: line {lines[0]} has {len(names)} fields, but line {lines[1]} has {width}.")
-    columns = choose(text.name, names, width, wish)
-    X, labels = _parsed(text, begin, delimiter, width, columns)
-    return Dataset(
-        text.name,
-        X,
-        _labels(text, begin, labels, wish),
-        format="text" if delimiter == BLANK else "csv",
-        feature_names=columns.feature_names,
-        label_name=columns.label_name,
-    )
+    return Layout(begin, delimiter, width, choose(text.name, names, width, wish))
 
 
-def _parsed(text: Text, begin: int, delimiter: str, width: int, columns: Columns):
+def parsed(text: Text, begin: int, layout: Layout, *, optional: bool, words: bool = False):
+    """Features and labels of the rows from `begin` on; the labels are None where `optional` ones are not there."""
+    X, labels = _fields(text, begin, layout, words)
+    if labels is None:
+        return X, None
+    if isinstance(labels, np.ndarray):
+        return X, whole_if_possible(labels)
+    place = lambda row: text.in_line(text.row_position(row, begin))
+    return X, labels_from_text(labels, place, optional=optional, words=words)
+
+
+def _fields(text: Text, begin: int, layout: Layout, words: bool) -> tuple[np.ndarray, list[str] | np.ndarray | None]:
+    given = (text, begin, layout.delimiter, layout.width, layout.columns)
     if is_large(len(text.data) - begin):
         from pegasos.io import fast
 
-        parsed = fast.table(text, begin, delimiter, width, columns)
-        if parsed is not None:
-            return parsed
-    return plain.table(text, begin, delimiter, width, columns)
-
-
-def _labels(text: Text, begin: int, labels: list[str] | np.ndarray | None, wish: Wish) -> np.ndarray | None:
-    if labels is None:
-        return None
-    if isinstance(labels, np.ndarray):
-        return whole_if_possible(labels)
-    return labels_from_text(labels, lambda row: text.in_line(text.row_position(row, begin)), optional=bool(wish.width))
+        found = fast.table(*given, words)
+        if found is not None:
+            return found
+    return plain.table(*given)

@@ -6,6 +6,7 @@ rows            scores at the block's start    Gram of the block  after the bloc
 `KernelRows`    K(X_b, X)·A                    K(X_b, X_b)        A[b] accumulates the pulls
 `DenseRows`     X_b·W                          X_b·X_bᵀ           W += X_bᵀ·pulls
 `SparseRows`    the same products by SciPy
+`LandmarkRows`  F_b·W, F_b = K(X_b, Z)·T       F_b·F_bᵀ           W += F_bᵀ·pulls
 ==============  =============================  =================  ==================================
 
 `way` says how single steps go: in look-ahead blocks of the products above; row by row over CSR; or directly, each step
@@ -18,6 +19,7 @@ intercept is one extra row of the state, never a copied X; for kernels it stands
 
 from pegasos.rows.base import Block, Gram, Rows, Way
 from pegasos.rows.kernel import KernelRows, SupportRows, in_time_for
+from pegasos.rows.landmarks import LandmarkRows
 from pegasos.rows.linear import DenseRows, SparseRows
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "DenseRows",
     "Gram",
     "KernelRows",
+    "LandmarkRows",
     "Rows",
     "SparseRows",
     "SupportRows",

@@ -47,6 +47,9 @@ class Rows:
     dual = False  # the state has one coefficient per training row
     at_once = STRIP  # rows of one product
     by_products = False  # rows that have to be computed are, by dense products, which like many at once
+    bounded = False  # Gram matrices are upper bounds, so the norm of the state has to be looked up
+    largest_block_batch = 1024  # a larger batch fills blocks by itself and needs no look-ahead
+    block_length: int | None = None  # draws of a look-ahead block, where the kind of rows decides
 
     def __init__(self, X, n_state: int, bias: float):
         self.X = X
@@ -59,6 +62,14 @@ class Rows:
         """The same rows for another solve at the same time."""
         return self
 
+    @property
+    def gathered(self) -> np.ndarray:
+        """The order in which rows were gathered for products, where there is one: sums round by it."""
+        return np.empty(0, np.intp)
+
+    def gather(self, order: np.ndarray) -> None:
+        """Gather rows in this order, as an earlier solve did."""
+
     def way(self, columns_per_row: float) -> Way:
         """How single steps go when a row belongs to so many columns."""
         return Way.BLOCKS
@@ -67,6 +78,11 @@ class Rows:
     def squares(self) -> np.ndarray:
         """K(x, x) of the rows, the constant feature included, in float64."""
         raise NotImplementedError
+
+    @property
+    def largest_square(self) -> float:
+        """The largest K(x, x), or a bound on it where the rows would take long to find it."""
+        return float(self.squares.max())
 
     @property
     def direct_values(self) -> np.ndarray:
@@ -138,6 +154,12 @@ class Rows:
         self._add(block, pulls, sums)
         if self.bias > 0:
             sums[-1] += self.bias * pulls.sum(axis=1)
+
+    def add_both(self, block: Block, pulls: np.ndarray, weighted: np.ndarray, state: State) -> None:
+        """Add the pulls to S, and the same pulls weighted for the average to U, where there is one."""
+        self.add(block, pulls, state.sums)
+        if state.weighted.size:
+            self.add(block, weighted, state.weighted)
 
     def square_norms(self, coefficients: np.ndarray) -> np.ndarray:
         """||w||² of each column, in float64."""

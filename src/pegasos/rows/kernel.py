@@ -64,6 +64,16 @@ class KernelRows(Rows):
         other._support = SupportRows(self.X, self.norms, self._support.most_bytes)
         return other
 
+    @property
+    def gathered(self):
+        """The order in which support rows were gathered."""
+        return super().gathered if self.matrix is not None else self._support.order
+
+    def gather(self, order) -> None:
+        """Gather support rows in this order."""
+        if self.matrix is None and order.size:
+            self._support.of(order)
+
     def way(self, columns_per_row):
         """With the matrix at hand, all scores are kept up to date, and only rows that pull cost anything."""
         return Way.EITHER if self.matrix is not None else Way.BLOCKS

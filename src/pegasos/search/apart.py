@@ -43,13 +43,21 @@ def evaluate(candidates: dict[int, Any], X, y, fit_params: dict, board: Board, d
 
 def _way(estimator, fit_params: dict) -> tuple[Callable, bool]:
     """The way of a candidate, and whether its X is a kernel matrix, where other kernels would see features."""
+    last = sharing(estimator, fit_params)
+    if last is None:
+        return _one_by_one, False
+    return (_together, last.kernel == "precomputed") if last is estimator else (_pipelines, False)
+
+
+def sharing(estimator, fit_params: dict) -> PegasosBase | None:
+    """What shares runs with other candidates: this one itself or a pipeline's last step; None: it is fitted alone."""
     if _is_own(estimator) and set(fit_params) <= {"sample_weight"}:
-        return _together, estimator.kernel == "precomputed"
+        return estimator
     if type(estimator) is Pipeline and not fit_params:
         last = estimator.steps[-1][1]
         if _is_own(last) and last.kernel != "precomputed":
-            return _pipelines, False
-    return _one_by_one, False
+            return last
+    return None
 
 
 def _is_own(estimator) -> bool:
@@ -64,7 +72,7 @@ def _together(candidates: dict[int, PegasosBase], X, y, fit_params, board: Board
         return
     data, places = _data_of(next(iter(candidates.values())), X, y, fit_params, board.folds)
     by_folds: dict[tuple[int, ...], list] = {}
-    for alike in groups_alike(candidates, _besides_columns):
+    for alike in groups_alike(candidates, besides_columns):
         cyclic = next(iter(alike.values())).sampling == "cyclic"
         alone = tuple(number for number, place in enumerate(places) if _stands_alone(place, cyclic))
         by_folds.setdefault(alone, []).append(alike)
@@ -158,7 +166,7 @@ def _pipeline_on(candidates: dict[int, Pipeline], fold: Fold, board: Board, dead
 
     data = Data(X, y, None, _seen(probe), wrap=wrap)
     place = Place(fold, np.arange(X.shape[0]), np.arange(0))  # a fitted pipeline transforms the test rows itself
-    wide.evaluate(groups_alike(finals, _besides_columns), data, [place], board, deadline)
+    wide.evaluate(groups_alike(finals, besides_columns), data, [place], board, deadline)
 
 
 def _one_by_one(candidates: dict[int, Any], X, y, fit_params, board: Board, deadline: Deadline) -> None:
@@ -182,6 +190,6 @@ def _seen(estimator) -> dict[str, Any]:
     return {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
 
 
-def _besides_columns(estimator: PegasosBase) -> dict[str, Any]:
+def besides_columns(estimator: PegasosBase) -> dict[str, Any]:
     """Parameters in which the candidates of one run agree."""
     return {name: value for name, value in estimator.get_params(deep=False).items() if name not in wide.ON_COLUMNS}

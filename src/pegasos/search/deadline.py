@@ -25,6 +25,14 @@ class Deadline:
         if self._whole is not None:
             self._whole.cut()
 
+    def __getstate__(self) -> dict:
+        """Clocks differ from machine to machine, so a deadline travels as the seconds that are left."""
+        return vars(self) | {"max_time": np.inf if self.max_time == np.inf else self.left}
+
+    def __setstate__(self, state: dict) -> None:
+        """What is left counts from its arrival."""
+        vars(self).update(state, started=time.perf_counter())
+
     def within(self, part: float) -> Deadline:
         """A deadline for that part of the work that is left; the first part also loads the compiled loops."""
         share = self.share(part)

@@ -10,6 +10,7 @@ import numpy as np
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase, Task
 from pegasos.kernels import USE_GAMMA, Kernel
+from pegasos.landmarks import Landmarks
 from pegasos.problems import Problems, side_by_side
 from pegasos.schedule import Schedule, average_of
 from pegasos.search.board import Fold
@@ -64,6 +65,7 @@ class Strand:
     task: Task
     kernel: Kernel
     schedule: Schedule
+    landmarks: Landmarks | None = None
     lanes: dict[bytes, Lane] = field(default_factory=dict)
 
     def add(self, candidate: int, estimator: PegasosBase, dtype) -> None:
@@ -88,15 +90,22 @@ def strand_of(estimator: PegasosBase, data: Data, place: Place) -> Strand:
     task = estimator._task(data.y[place.train], weights, data.X.dtype)
     by_rows = estimator.gamma == "scale" and estimator.kernel in USE_GAMMA
     X = data.X[place.train] if by_rows else data.X
-    return Strand(place, task, estimator._resolved_kernel(X, weights), estimator._schedule())
+    kernel, schedule = estimator._resolved_kernel(X, weights), estimator._schedule()
+    used = place.train if weights is None else place.train[task.problems.row_sets.any(axis=1)]
+    return Strand(place, task, kernel, schedule, estimator._chosen_landmarks(data.X, kernel, schedule.seed, used))
 
 
 def slabs(lanes: list[Lane], n_slabs: int) -> list[list[Lane]]:
     """Cut a list of lanes into parts of about as many columns; a lane is never cut."""
-    ends = np.cumsum([len(lane.lam) for lane in lanes])
+    return [[lanes[i] for i in part] for part in evenly([len(lane.lam) for lane in lanes], n_slabs)]
+
+
+def evenly(sizes: list[int], n_parts: int) -> list[np.ndarray]:
+    """Places of neighbours in at most so many parts of about the same size."""
+    ends = np.cumsum(sizes)
     middles = ends - np.diff(ends, prepend=0) / 2
-    places = np.minimum((middles * n_slabs / ends[-1]).astype(int), n_slabs - 1)
-    return [[lanes[i] for i in np.flatnonzero(places == place)] for place in np.unique(places)]
+    parts = np.minimum((middles * n_parts / ends[-1]).astype(int), n_parts - 1)
+    return [np.flatnonzero(parts == part) for part in np.unique(parts)]
 
 
 def columns_of(slab: list[Lane], n_rows: int) -> Problems:

@@ -149,7 +149,8 @@ class PegasosSearchCV(BaseSearchCV):
         folds = self._folds(X, y, routed)
         base = clone(self.estimator)
         estimators = {
-            number: clone(base).set_params(**clone(values, safe=False)) for number, values in enumerate(candidates)
+            number: _for_cells(clone(base).set_params(**clone(values, safe=False)))
+            for number, values in enumerate(candidates)
         }
         deadline = Deadline(self.max_time, started)
         tasks = SearchTasks(self, X, y, params)
@@ -160,13 +161,17 @@ class PegasosSearchCV(BaseSearchCV):
                     return_train_score=self.return_train_score, watch=watch, metric=metric,
                 )  # fmt: skip
                 share = 1 - REFIT_SHARE if self.refit else 1.0
-                evaluate(estimators, X, y, routed.estimator.fit, board, deadline.within(share))
+                self._evaluate(evaluate, estimators, X, y, routed.estimator.fit, board, deadline.within(share))
             self._conclude(candidates, board, scorers, metric)
             if self.refit:
                 self._refit(base, X, y, routed.estimator.fit, deadline, tasks)
         tasks.end()
         self._warn_if_cut(board, deadline)
         return self
+
+    def _evaluate(self, evaluate, candidates: dict, X, y, fit_params: dict, board: Board, deadline: Deadline) -> None:
+        """Have all cells trained and scored by `evaluate`; subclasses may have that done elsewhere."""
+        evaluate(candidates, X, y, fit_params, board, deadline)
 
     def _folds(self, X, y, routed) -> list[Fold]:
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
@@ -242,6 +247,14 @@ class PegasosSearchCV(BaseSearchCV):
                 f"At least {board.missed_tol} of {total} cells ended with a gap above tol; give more passes, or use "
                 "solver='sdca'."
             )
+
+
+def _for_cells(estimator):
+    """A candidate as its cells are trained: they are no fits of their own, so a checkpoint is for the refit only."""
+    for each in (estimator, *estimator.get_params().values()):
+        if isinstance(each, PegasosBase) and each.checkpoint is not None:
+            each.set_params(checkpoint=None)
+    return estimator
 
 
 def _time_limit_of(estimator) -> str | None:

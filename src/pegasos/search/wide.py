@@ -110,7 +110,8 @@ def _groups(candidates: dict[int, PegasosBase], data: Data, places: list[Place],
     for strand in strands:
         for group in groups:
             first = group.strands[0]
-            if same(first.kernel, strand.kernel) and first.task.problems.group == strand.task.problems.group:
+            alike = same(first.kernel, strand.kernel) and first.task.problems.group == strand.task.problems.group
+            if alike and first.landmarks is strand.landmarks:  # each fold has its own, of its training rows
                 group.strands.append(strand)
                 break
         else:
@@ -131,17 +132,24 @@ class _Run:
             validation.check_precomputed(X)
         squares = None if kernel.name in ("precomputed", "callable") else data.matrices.squares
         validation.check_magnitudes(X, squares, kernel, self.bias)
-        self.definite = validation.check_definite(X, kernel, estimator.tol)
+        self.definite = estimator._definite(X, kernel)
+        self.landmarks = group.strands[0].landmarks
         longest = max(int(steps.max()) for lane in group.lanes for _, steps in lane.stops)
         self.schedule = replace(
             group.strands[0].schedule, max_steps=longest, max_passes=np.inf, certified=estimator.tol is not None,
             count_violations=False,
         )  # fmt: skip
         matrix = None
-        if kernel.name not in ("linear", "precomputed") and longest * (self.schedule.batch or X.shape[0]) > X.shape[0]:
+        if (
+            kernel.name != "precomputed"
+            and not estimator._explicit
+            and longest * (self.schedule.batch or X.shape[0]) > X.shape[0]
+        ):
             until = deadline.at(0.5)
             matrix = data.matrices.of(kernel, estimator._cache_bytes(), more=others, until=until)
-        self.rows = estimator._rows(X, squares, kernel, self.bias, self.schedule, matrix=matrix, keep=False)
+        self.rows = estimator._rows(
+            X, squares, kernel, self.bias, self.schedule, matrix=matrix, keep=False, landmarks=self.landmarks
+        )
         self.light = board.only_passes_on(estimator) and data.wrap is None
 
     def all_slabs(self, lanes_left: int) -> None:
@@ -287,7 +295,14 @@ class _Harvest:
         model = np.column_stack(cell.models)
         model = np.vstack([model[train if run.rows.dual else slice(n_state)], model[n_state:]])  # with the constant's
         X = run.data.X[np.ix_(train, train)] if run.data.pairwise else run.data.X[train]
-        return run.estimator._model_attributes(model, X, run.kernel, run.bias, task.offset)
+        found = run.estimator._model_attributes(model, X, run.kernel, run.bias, task.offset, run.landmarks)
+        if run.landmarks is not None:  # their places among the training rows, in order
+            places = np.argsort(train)[np.searchsorted(np.sort(train), found["support_"])]
+            order = np.argsort(places)
+            found |= {"support_": places[order], "dual_coef_": found["dual_coef_"][:, order]}
+            if not run.data.pairwise:
+                found["support_vectors_"] = found["support_vectors_"][order]
+        return found
 
 
 class _Cell:

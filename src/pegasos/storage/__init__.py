@@ -149,6 +149,8 @@ def _loaded(place: Path):
 def _head(document) -> tuple[Record, dict[str, Any]]:
     """The fields of a document, and what stands at its head."""
     fields = Record(document, "the description")
+    if "checkpoint" in fields:
+        raise ModelFormatError("it is the checkpoint of a fit that has not ended; start the fit again to go on from it")
     found = {"format": fields.take("format", int), "versions": fields.take("versions", dict)}
     if not all(type(value) is str for value in found["versions"].values()):
         raise ModelFormatError("the versions are no strings")

@@ -1,0 +1,33 @@
+"""Checkpoints of a fit: what it is one of, and who keeps them."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+from pegasos.checkpoint import Checkpoint
+from pegasos.fingerprint import fingerprint
+
+NOT_DECISIVE = ("checkpoint", "max_time", "verbose", "warm_start")  # parameters that no step depends on
+
+
+def keeper_of(estimator, X, problems, state, seed: int):
+    """Who keeps checkpoints of a fit that goes on from `state` or from nothing; None where nobody asks."""
+    checkpoint = Checkpoint.of(estimator.checkpoint)
+    if checkpoint is None:
+        return None
+    from pegasos.storage.checkpoints import SnapshotFile
+
+    identity = {"the data": fingerprint(X, problems.labelings, problems.weights, problems.row_sets)}
+    if state is not None:
+        identity["the fit before"] = fingerprint(state.sums)
+    return SnapshotFile(checkpoint, identity | identity_of(estimator), seed)
+
+
+def identity_of(estimator) -> dict[str, str]:
+    """The parameters that decide the result, in words."""
+    found = {"the kind of model": type(estimator).__name__}
+    for name, value in estimator.get_params(deep=False).items():
+        if name in NOT_DECISIVE or (name == "random_state" and not isinstance(value, Integral)):
+            continue  # a generator is used up: the seed it gave is in the checkpoint
+        found[f"the parameter {name}"] = getattr(value, "__qualname__", None) or repr(value)
+    return found
