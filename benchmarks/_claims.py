@@ -19,6 +19,7 @@ NAMES = (
     "tuning_sharp",
     "reading",
     "streaming",
+    "distributed",
     "anytime",
 )
 

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 import pegasos
 from cli_runner import check_error, quick
@@ -193,6 +194,19 @@ def test_the_memory_a_kept_matrix_of_features_takes_is_seen():
     finally:
         tracemalloc.stop()
     assert peak > 5_000 * 200 * 8
+
+
+@pytest.mark.parametrize("params", [dict(), dict(batch_size=64), dict(solver="sdca")], ids=str)
+@pytest.mark.parametrize("cache_size", [None, 0])
+def test_no_result_depends_on_the_number_of_threads(cache_size, params):
+    rows = np.random.default_rng(0).normal(size=(1500, 10))
+    model = classifier(n_landmarks=300, max_passes=2, cache_size=cache_size, **params)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, "blas"):
+            found.append(clone(model).fit(rows, rows[:, 0] * rows[:, 1] > 0))
+    for name in ("dual_coef_", "objective_", "dual_gap_"):
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
 
 
 # --- odd data -------------------------------------------------------------------------------------

@@ -1,16 +1,16 @@
 """Landmarks: a kernel at any number of rows, by the Nyström method (Williams & Seeger, NIPS 2000).
 
-Of all rows m are chosen, and ``k(x) = K(x, landmarks)`` becomes the features ``k(x) · V Λ^(-1/2)`` where ``V Λ Vᵀ`` is
-the kernel matrix of the landmarks. Inner products of features are kernel values as far as the landmarks span them, and
-all of them where every row is a landmark. A linear model w of the features is the kernel model ``V Λ^(-1/2) w`` on the
-landmarks, so that predicting costs m kernel values a row, however many rows there were.
+Of all rows m are chosen, and ``k(x) = K(x, landmarks)`` becomes the features ``k(x) · V Λ^(-1/2) Vᵀ`` where ``V Λ Vᵀ``
+is the kernel matrix of the landmarks. Inner products of features are kernel values as far as the landmarks span them,
+and all of them where every row is a landmark. A linear model w of the features is the kernel model ``V Λ^(-1/2) Vᵀ w``
+on the landmarks, so that predicting costs m kernel values a row, however many rows there were. (Without the last factor
+the features would be as good, but a state would depend on the eigenvectors, of which another machine finds others.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,8 @@ class Landmarks:
     rows : ndarray or CSR matrix of shape (m, n_features); None for a precomputed kernel
     index : ndarray of int, shape (m,)
         Which rows of the data they were, rising.
-    whitening : ndarray of shape (m, rank)
-        V Λ^(-1/2), without directions that are nothing but rounding.
+    whitening : ndarray of shape (m, m)
+        V Λ^(-1/2) Vᵀ, without directions that are nothing but rounding.
     squares : ndarray of shape (m,) or None
         Squared norms of the rows, where the kernel needs them.
     """
@@ -50,9 +50,9 @@ class Landmarks:
     squares: np.ndarray | None
 
     @property
-    def rank(self) -> int:
-        """Number of features."""
-        return self.whitening.shape[1]
+    def n_features(self) -> int:
+        """Number of features: as many as landmarks."""
+        return len(self.index)
 
     def values(self, X) -> np.ndarray:
         """Kernel values (n, m) of the rows of X against the landmarks."""
@@ -61,14 +61,14 @@ class Landmarks:
         return found
 
     def features(self, X) -> np.ndarray:
-        """Features (n, rank) of the rows of X; the kernel values exist for a few rows at a time only."""
+        """Features (n, m) of the rows of X; the kernel values exist for a few rows at a time only."""
         found = self.features_if(X, None)
         assert found is not None
         return found
 
     def features_if(self, X, go_on: Callable[[float], bool] | None) -> np.ndarray | None:
         """The same; ``go_on(part)`` is asked now and then, with the part of them that is begun; None if it says no."""
-        found = np.empty((X.shape[0], self.rank), self.whitening.dtype)
+        found = np.empty((X.shape[0], self.n_features), self.whitening.dtype)
         whiten = lambda rows: np.matmul(self._values_of(X[rows]), self.whitening, out=found[rows])
         return found if self._share_out(X, whiten, go_on) else None
 
@@ -80,16 +80,12 @@ class Landmarks:
             return self.kernel(X, X)
 
     def coefficients(self, model: np.ndarray) -> np.ndarray:
-        """Coefficients of the landmarks (m, P) in the kernel model that is a linear model (rank, P) of features."""
+        """Coefficients of the landmarks (m, P) in the kernel model that is a linear model (m, P) of features."""
         return product(self.whitening, model.astype(self.whitening.dtype, copy=False))
 
     def whitened(self, sums: np.ndarray) -> np.ndarray:
-        """Sums of features (rank, P) from the same sums of kernel values (m, P)."""
-        return product(self._transposed, sums)
-
-    @cached_property
-    def _transposed(self) -> np.ndarray:
-        return np.ascontiguousarray(self.whitening.T)
+        """Sums of features from the same sums of kernel values (m, P)."""
+        return product(self.whitening, sums)  # it is symmetric
 
     def _by_products(self, X) -> bool:
         return self.kernel.name in FROM_PRODUCT and not hasattr(X, "indptr") and not hasattr(self.rows, "indptr")
@@ -162,7 +158,9 @@ def of_rows(rows, kernel: Kernel, index: np.ndarray | None = None) -> Landmarks:
     """Landmarks that are these rows."""
     index = np.arange(rows.shape[0]) if index is None else index
     wide = rows.astype(np.float64)
-    whitening = _whitening(kernel(wide, wide), rows.dtype)
+    with blas_limited(1):
+        values = kernel(wide, wide)
+    whitening = _whitening(values, rows.dtype)
     squares = squared_norms(rows).astype(rows.dtype) if kernel.name == "rbf" else None
     return Landmarks(kernel, rows, index, whitening, squares)
 
@@ -177,10 +175,12 @@ def _far_apart(X, sample: np.ndarray, n_landmarks: int, generator: np.random.Gen
 
 
 def _whitening(matrix: np.ndarray, dtype) -> np.ndarray:
-    """V Λ^(-1/2) of a kernel matrix. An indefinite kernel's negative directions are left out, too."""
-    eigenvalues, vectors = eigh(matrix.astype(np.float64), overwrite_a=True, driver="evd")
-    largest = eigenvalues[-1]
-    if not 0 < largest < np.inf:
-        raise ValueError("The kernel values among the landmarks are all 0, or overflow; scale the features.")
-    kept = eigenvalues > LEAST_EIGENVALUE[np.dtype(dtype)] * largest
-    return np.ascontiguousarray(vectors[:, kept] / np.sqrt(eigenvalues[kept]), dtype)
+    """V Λ^(-1/2) Vᵀ of a kernel matrix. An indefinite kernel's negative directions are left out, too."""
+    with blas_limited(1):  # or rounding would depend on the number of threads
+        eigenvalues, vectors = eigh(matrix.astype(np.float64), overwrite_a=True, driver="evd")
+        largest = eigenvalues[-1]
+        if not 0 < largest < np.inf:
+            raise ValueError("The kernel values among the landmarks are all 0, or overflow; scale the features.")
+        kept = eigenvalues > LEAST_EIGENVALUE[np.dtype(dtype)] * largest
+        half = vectors[:, kept] / eigenvalues[kept] ** 0.25
+        return (half @ half.T).astype(dtype)

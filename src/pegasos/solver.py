@@ -126,6 +126,7 @@ class _Run:
         self.ledger = Ledger(self.certifier, clock, watcher, self.whole.columns["zero"])
         self.latest = stream_from(self.used, schedule, before)
         self.lap = Lap()
+        self._cut = False  # a group of columns has ended early
         self._largest_square = rows.largest_square if rows.dtype == np.float32 else 0.0
         self._timed = -1.0  # seconds at which the certificate's time was last estimated
         self._first_steps = self.whole.columns["steps"].copy()
@@ -307,8 +308,9 @@ class _Run:
             return True
         self._estimate_certificate(state)
         ends = self.ledger.stopped or self.clock.is_up()
-        if self.keeper is not None and (ends or self.keeper.due()):
+        if self.keeper is not None and not self._cut and (ends or self.keeper.due()):
             self.keeper.keep(self._snapshot(state, stream))
+        self._cut |= ends  # a later group is not to be gone on from before this one
         if ends and state is not self.whole:
             self.whole.store(state)
         return ends
@@ -325,6 +327,13 @@ class _Run:
         )  # fmt: skip
 
     def _restore(self, found: Snapshot) -> None:
+        for state in (found.whole, found.state):  # max_time may have left no time for the kernel matrix, then or now
+            if state is None or not self._in_small_steps():
+                continue
+            room = self.rows.products(len(state.columns))
+            if room.shape != state.products.shape:
+                state.products = room.astype(state.sums.dtype)
+                self.rows.refresh(state)
         self.rows.gather(found.order)
         self.advance.pull_rate = found.pull_rate
         self.clock.started -= found.seconds

@@ -46,6 +46,13 @@ def blas_limited(threads: int) -> Iterator[None]:
             _apply(libraries)
 
 
+@contextmanager
+def blas_raised(threads: int) -> Iterator[None]:
+    """Let BLAS use so many threads in here, whatever it was told before; nobody else may do so at the same time."""
+    with _controller().limit(limits=threads, user_api="blas"):
+        yield
+
+
 def _apply(libraries) -> None:
     for library, most in zip(libraries, _unlimited, strict=True):
         library.set_num_threads(min(most, *_limits) if _limits else most)

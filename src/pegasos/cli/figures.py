@@ -10,24 +10,32 @@ TSNE_ROWS = 1000
 
 def model_figures(model, data) -> list[Figure]:
     """Convergence with its gap; for classifiers the confusion matrix and the margins, on test rows where there are."""
-    from pegasos.plotting import ConfusionDisplay, ConvergenceDisplay, MarginsDisplay
+    from pegasos.plotting import ConfusionDisplay, MarginsDisplay
 
-    svm = core(model)
-    found = []
-    if len(svm.history_) > 1:
-        curve = lambda: ConvergenceDisplay.from_estimator(model).figure_
-        caption = "The objective (mean over the problems), and below it as much as the certified gap (largest)."
-        found.append(Figure("convergence", "Convergence", curve, caption))
-        if not np.isnan(svm.dual_gap_).all():
-            bound = bound_of(model, data)
-            gap = lambda: ConvergenceDisplay.from_estimator(model, show="gap", bound=bound).figure_
-            caption = "" if bound is None else "The bound is 2R²(1 + log T)/(λT), which averages obey in expectation."
-            found.append(Figure("gap", "Certified gap", gap, caption))
-    if hasattr(svm, "classes_"):
+    found = convergence_figures(model, data)
+    if hasattr(core(model), "classes_"):
         X, y, part = shown_rows(model, data)
         confusion = lambda: ConfusionDisplay.from_estimator(model, X, y).figure_
         margins = lambda: MarginsDisplay.from_estimator(model, X, y).figure_
         found += [Figure("confusion", "Confusion matrix", confusion, part), Figure("margins", "Margins", margins, part)]
+    return found
+
+
+def convergence_figures(model, data=None) -> list[Figure]:
+    """The objective and the gap on the way, where there are several records; without `data` there is no bound."""
+    from pegasos.plotting import ConvergenceDisplay
+
+    svm = core(model)
+    if len(svm.history_) < 2:
+        return []
+    curve = lambda: ConvergenceDisplay.from_estimator(model).figure_
+    caption = "The objective (mean over the problems), and below it as much as the certified gap (largest)."
+    found = [Figure("convergence", "Convergence", curve, caption)]
+    if not np.isnan(svm.dual_gap_).all():
+        bound = None if data is None else bound_of(model, data)
+        gap = lambda: ConvergenceDisplay.from_estimator(model, show="gap", bound=bound).figure_
+        caption = "" if bound is None else "The bound is 2R²(1 + log T)/(λT), which averages obey in expectation."
+        found.append(Figure("gap", "Certified gap", gap, caption))
     return found
 
 

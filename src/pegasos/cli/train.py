@@ -2,6 +2,7 @@
 
 import time
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from pegasos.cli import options
@@ -12,6 +13,8 @@ from pegasos.cli.options import takes_parameters, with_examples
     "pegasos train digits --kernel rbf --gamma 0.25 --lam 1e-4 -o digits.safetensors",
     "pegasos train train.csv --label species --test 0.25 --report out.html",
     "pegasos train a9a.bz2 --test a9a.t.bz2 --solver sdca --tol 1e-3",
+    "pegasos train big.svm --stream yes --lam 1e-6 --max-passes 3 --max-time 600 -o big.safetensors",
+    "pegasos train mnist --kernel rbf --C 5 -o m.safetensors --checkpoint m.part --every 30 --resume",
 )
 @takes_parameters
 def train(
@@ -24,26 +27,38 @@ def train(
     seed: options.Seed = 0,
     report: options.Report = None,
     json: options.Json = False,
+    stream: options.Stream = "auto",
+    checkpoint: options.Checkpoint = None,
+    every: options.Every = None,
+    resume: options.Resume = False,
     *,
     parameters: dict[str, str],
 ) -> None:
     """Train a support vector machine on DATA."""
     from pegasos.cli import output as out
-    from pegasos.cli import setup
+    from pegasos.cli import setup, streams
     from pegasos.cli.values import single_values
 
     given = single_values(parameters)
     setup.check_scale(scale)
     setup.share_of(test)
-    out.check_outputs(output, report=report, inputs=(data, test))
+    out.check_outputs(output, checkpoint, report=report, inputs=(data, test))
+    kept = setup.checkpoint_of(checkpoint, every, resume)
     watched = out.on_terminal() and not json
-    svm = setup.estimator_for(given, regression, seed, verbose=int(watched))
-    found = setup.with_test_part(setup.labelled(data, label, regression), test, label, seed)
-    model = setup.scaled(svm, setup.scaler_for(found.X, scale))
-    seconds = fit(model, found, recorded=report is not None)
+    svm = setup.estimator_for(given, regression, seed, verbose=int(watched)).set_params(checkpoint=kept)
+    source = streams.source_for(stream, data, label, svm)
+    found: Any
+    if source is not None:
+        model, found = streams.fit(svm, source, test, label, scale, seed)
+        results_for = streams.results_of
+    else:
+        found = setup.with_test_part(setup.labelled(data, label, regression), test, label, seed)
+        model = setup.scaled(svm, setup.scaler_for(found.X, scale))
+        results_for = partial(results_of, seconds=fit(model, found, recorded=report is not None))
     if output is not None:
         save(model, output, found, label)
-    results = results_of(model, found, seconds)
+    setup.forget(kept, svm)
+    results = results_for(model, found)
     page = page_of(model, found, results)
     out.write_report(page, report)
     out.show(page, json, results)
@@ -106,12 +121,16 @@ def results_of(model, data, seconds: float) -> dict[str, Any]:
 
 def page_of(model, data, results: dict[str, Any]):
     """A page about a fitted model."""
-    from pegasos.cli.figures import data_figures, model_figures
+    from pegasos.cli.figures import convergence_figures, data_figures, model_figures
     from pegasos.cli.output import command_line, results_table
     from pegasos.cli.setup import core
     from pegasos.report.page import Page
 
     svm = core(model)
+    if hasattr(data, "X"):
+        figures = [*model_figures(model, data), *data_figures(data)]
+    else:  # a stream, whose rows are gone
+        figures = convergence_figures(model)
     gap, objective = results["certified gap (largest)"], results["objective (mean)"]
     summary = f"Trained in {results['seconds']:.2f} s; no problem is further than {gap:.3g} from its optimum"
     summary += f" (mean objective {objective:.4g})." if gap == gap else "."
@@ -120,7 +139,7 @@ def page_of(model, data, results: dict[str, Any]):
         f"{type(svm).__name__} on {data.name}",
         summary if gap == gap else f"Trained in {results['seconds']:.2f} s, without a certificate.",
         [results_table(results)],
-        [*model_figures(model, data), *data_figures(data)],
+        figures,
         settings=svm.get_params(),
         data=[data.facts()],
         command=command_line(),

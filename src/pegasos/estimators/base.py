@@ -162,9 +162,9 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         from pegasos.rows import DenseRows, KernelRows, LandmarkRows, SparseRows, in_time_for
 
         if landmarks is not None:
-            n_bytes = float(X.shape[0]) * landmarks.rank * X.dtype.itemsize
+            n_bytes = float(X.shape[0]) * landmarks.n_features * X.dtype.itemsize
             passes = min(schedule.max_passes, schedule.max_steps * (schedule.batch or X.shape[0]) / X.shape[0])
-            if n_bytes <= FEATURES_SHARE * self._cache_bytes() and passes > 1:
+            if n_bytes <= FEATURES_SHARE * self._cache_bytes() and (passes > 1 or self.solver == "sdca"):
                 features = landmarks.features_if(X, in_time_for(until))
                 if features is not None:
                     return DenseRows(features, bias)
@@ -201,8 +201,9 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         keeper = keeper_of(self, X, problems, state, schedule.seed)
         if keeper is not None:  # the draws go on with the seed they began with
             schedule = replace(schedule, seed=keeper.seed)
+        counts = None if landmarks is None else getattr(self, "n_support_", None)  # of the rows they were chosen among
         if landmarks is None:
-            used = None if sample_weight is None else np.flatnonzero(problems.row_sets.any(axis=1))
+            used = np.flatnonzero(problems.row_sets.any(axis=1))
             landmarks = self._chosen_landmarks(X, kernel, schedule.seed, used)
         until = np.inf if self.max_time is None else started + MATRIX_TIME * self.max_time
         rows = self._rows(X, squares, kernel, bias, schedule, until, landmarks=landmarks)
@@ -217,7 +218,8 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
                 rows, problems, self._rule(), schedule, loss=self._loss(), definite=definite, state=state,
                 started=started, callback=watcher, keeper=keeper,
             )  # fmt: skip
-        self._keep(attributes(solution.model) | self._run_attributes(solution))
+        counted = {} if counts is None else {"n_support_": counts}
+        self._keep(attributes(solution.model) | self._run_attributes(solution) | counted)
         self._remember(solution.state, nature, rows_id, landmarks, task.offset)
         if keeper is not None:
             self._ended_early = solution.interrupted or solution.timed_out
@@ -241,7 +243,7 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
             return found | {
                 "support_": landmarks.index,
                 "support_vectors_": np.empty((0, 0), X.dtype) if landmarks.rows is None else landmarks.rows,
-                "dual_coef_": np.ascontiguousarray(landmarks.coefficients(model[: landmarks.rank]).T),
+                "dual_coef_": np.ascontiguousarray(landmarks.coefficients(model[: landmarks.n_features]).T),
             }
         coefficients = model[: X.shape[0]]
         support = np.flatnonzero(coefficients.any(axis=1))
@@ -277,7 +279,7 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         """What a state is one of, which cannot change from one fit to the next that goes on from it."""
         names = [name for name in ("solver", "loss", "multi_class", "epsilon") if hasattr(self, name)]
         found = {"kernel": "linear" if kernel.name == "linear" else kernel, "n_features": self.n_features_in_}
-        if self.n_landmarks is not None:
+        if kernel.name != "linear":
             found |= {"n_landmarks": self.n_landmarks, "landmarks": self.landmarks}
         return found | {name: getattr(self, name) for name in names} | {"the constant feature": bias} | about
 
@@ -316,7 +318,7 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         if memory is not None:
             memory.check_nature(nature, "partial_fit")
         if landmarks is None:
-            landmarks = self._chosen_landmarks(X, kernel, schedule.seed)
+            landmarks = self._chosen_landmarks(X, kernel, schedule.seed, np.flatnonzero(problems.row_sets.any(axis=1)))
         rows = self._rows(X, squares, kernel, bias, replace(schedule, max_passes=1), landmarks=landmarks)
         before = None if memory is None else without_rows(memory.state)
         state = one_pass(rows, problems, schedule, self._loss(), before)

@@ -229,7 +229,8 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         validation.check_combinations(self)
         X, y = self._checked(X, y)
         self._train(X, y, validation.check_weights(sample_weight, X), started)
-        self._count_support(y)
+        if not hasattr(self, "n_support_"):
+            self._count_support(y)
         return self
 
     @offered_if(missing_for_partial_fit)

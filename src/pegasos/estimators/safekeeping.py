@@ -17,10 +17,10 @@ def keeper_of(estimator, X, problems, state, seed: int):
         return None
     from pegasos.storage.checkpoints import SnapshotFile
 
-    identity = {"the data": fingerprint(X, problems.labelings, problems.weights, problems.row_sets)}
-    if state is not None:
-        identity["the fit before"] = fingerprint(state.sums)
-    return SnapshotFile(checkpoint, identity | identity_of(estimator), seed)
+    identity = identity_of(estimator)
+    identity["the data"] = fingerprint(X, problems.labelings, problems.weights, problems.row_sets)
+    identity["the fit before"] = "none" if state is None else fingerprint(state.sums)
+    return SnapshotFile(checkpoint, identity, seed)
 
 
 def identity_of(estimator) -> dict[str, str]:
@@ -29,5 +29,12 @@ def identity_of(estimator) -> dict[str, str]:
     for name, value in estimator.get_params(deep=False).items():
         if name in NOT_DECISIVE or (name == "random_state" and not isinstance(value, Integral)):
             continue  # a generator is used up: the seed it gave is in the checkpoint
-        found[f"the parameter {name}"] = getattr(value, "__qualname__", None) or repr(value)
+        found[f"the parameter {name}"] = _named(value)
     return found
+
+
+def _named(value) -> str:
+    """A value in words that are the same in another process: no address."""
+    import re
+
+    return getattr(value, "__qualname__", None) or re.sub(r" at 0x[0-9a-f]+", "", repr(value))

@@ -17,20 +17,21 @@ BYTES_AT_ONCE = 32e6  # of kernel values
 class LandmarkRows(Rows):
     """Rows of a matrix as their features by `landmarks`; the state is W, features × columns.
 
-    Whitening costs more than all the rest: m·rank multiplications a row. Steps of Pegasos one by one need it, since
+    Whitening costs more than all the rest: m² multiplications a row. Steps of Pegasos one by one need it, since
     rows of a block meet each other. A batch does not: its scores are k(x)·(T W) and its pulls Tᵀ(Σ pull·k(x)), which
     whitens once for all its rows.
 
     Nor do `bounded` rows, for dual coordinate ascent: within a block they meet through the kernel itself. Features of
-    landmarks never exceed it (K - F·Fᵀ is a Schur complement), so each step maximises a lower bound of the dual
-    objective that is tight where the step begins: the dual rises with every step, by steps that are a little shorter
-    than those of coordinates by themselves. For kernels that are positive semi-definite only.
+    landmarks never exceed it (K - F·Fᵀ is a Schur complement), so the steps of a block raise a lower bound of the dual
+    objective that is tight where the block begins: wherever a block is cut, the dual is not below where it began. The
+    steps are a little shorter than those of coordinates by themselves, and the model depends on where blocks are cut
+    (windows of an average, stops of a search) beyond rounding. For kernels that are positive semi-definite only.
     """
 
     largest_block_batch = 16
 
     def __init__(self, X, landmarks: Landmarks, bias: float = 0.0, bounded: bool = False):
-        super().__init__(X, landmarks.rank, bias)
+        super().__init__(X, landmarks.n_features, bias)
         self.landmarks, self.bounded = landmarks, bounded
         self.block_length = BOUNDED_BLOCK if bounded else BLOCK
         a_row = len(landmarks.index) * self.dtype.itemsize
@@ -63,13 +64,13 @@ class LandmarkRows(Rows):
 
     def _products(self, block, sums):
         if block.values.whitened:
-            return sums.T @ block.values.features.T
+            return product(block.values.features, sums).T
         return product(block.values.kernel_values, self.landmarks.coefficients(sums)).T
 
     def _gram(self, block):
         if self.bounded:
             return self.landmarks.among(block.values.rows, block.rows)
-        return block.values.features @ block.values.features.T
+        return product(block.values.features, block.values.features.T)
 
     def add_both(self, block, pulls, weighted, state) -> None:
         """Both sums by the same products."""
@@ -83,7 +84,7 @@ class LandmarkRows(Rows):
 
     def _add(self, block, pulls, sums):
         if block.values.whitened:
-            sums[: self.n_state] += block.values.features.T @ pulls.T
+            sums[: self.n_state] += product(block.values.features.T, pulls.T)
         else:
             sums[: self.n_state] += self.landmarks.whitened(product(block.values.kernel_values.T, pulls.T))
 
@@ -108,5 +109,5 @@ class _Seen:
     def features(self) -> np.ndarray:
         """Features of the rows."""
         if "kernel_values" in vars(self):
-            return self.kernel_values @ self.landmarks.whitening
+            return product(self.kernel_values, self.landmarks.whitening)
         return self.landmarks.features(self.rows)

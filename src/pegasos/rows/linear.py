@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from pegasos.backends import cpu
 from pegasos.kernels import STRIP, rows_of_entries, squared_norms
 from pegasos.rows.base import Rows, Way
 
 DIRECT_COLUMNS = 32  # columns a row belongs to, below which inner products beat look-ahead blocks
+
+
+def squares_of(X) -> np.ndarray:
+    """`squared_norms` for who has compiled loops at hand: those of CSR rows in one go."""
+    if not hasattr(X, "indptr"):
+        return squared_norms(X)
+    squares = np.empty(X.shape[0])
+    cpu.row_squares(X.indptr, X.data, squares)
+    return squares
 
 
 class DenseRows(Rows):

@@ -87,6 +87,8 @@ def _stored_part(model):
         if not hasattr(model, "best_estimator_"):
             raise ValueError("This search has no best_estimator_ to store; set refit=True and fit it again.")
         model = model.best_estimator_
+    if hasattr(model, "local_model"):  # fitted on Dask
+        model = model.local_model()
     if type(model) in models.CLASSES.values() or pipelines.is_storable(model):
         return model
     raise TypeError(

@@ -194,14 +194,20 @@ class CheckpointFile:
     def write(self, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Write the checkpoint; the one before it is there until this one is whole."""
         began = time.perf_counter()
-        for left in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.part"):  # of a run that was killed
-            left.unlink(missing_ok=True)
+        self._sweep()
         write(self.path, self.kind, self.identity, values, arrays)
         ended = time.perf_counter()
         self._next = ended + max(self.checkpoint.every, LEAST_BETWEEN * (ended - began))
 
+    def _sweep(self) -> None:
+        """Remove what runs that were killed in a write have left."""
+        place = Path(os.path.realpath(self.path))
+        for left in place.parent.glob(f".{glob.escape(place.name)}.*.part"):
+            left.unlink(missing_ok=True)
+
     def done(self) -> None:
         """The fit is done, and the file with it."""
+        self._sweep()
         if not self.checkpoint.keep:
             self.path.unlink(missing_ok=True)
 

@@ -20,7 +20,7 @@ from pegasos.backends.cpu.batches import (
     scatter_rows,
 )
 from pegasos.backends.cpu.scoring import add_losses, direct_losses, dual_terms
-from pegasos.backends.cpu.sparse import row_losses, row_steps
+from pegasos.backends.cpu.sparse import row_losses, row_squares, row_steps
 from pegasos.backends.cpu.steps import block_steps, direct_steps, earlier_draws
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "earlier_draws",
     "open_columns",
     "row_losses",
+    "row_squares",
     "row_steps",
     "scatter_rows",
 ]

@@ -1,0 +1,204 @@
+"""`pegasos train` on a file that is read in pieces: whether it is, the fit, and what there is to say of it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pegasos.cli import setup
+
+if TYPE_CHECKING:
+    from pegasos.streaming.run import Streamed
+    from pegasos.streaming.source import Source, Split
+
+CHOICES = ("auto", "yes", "no")
+LARGE = 1 << 30  # bytes of a file from which it is streamed ...
+SHARE = 0.25  # ... or this share of the memory that is available
+UNPACKED = 4  # times as large as it is packed, a file is taken to be
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A file that was streamed, where others have a Dataset."""
+
+    source: Source
+    found: Streamed
+    test: Source | None  # rows to test with ...
+    split: Split | None  # ... or those that were held out
+    fingerprint: str | None = None  # nobody has read all bytes for one
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self.source.name
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features of a table."""
+        return self.source.feature_names
+
+    @property
+    def label_name(self) -> str | None:
+        """The name of the label column."""
+        return self.source.label_name
+
+    @property
+    def first_index(self) -> int | None:
+        """Where features of LIBSVM text count from."""
+        return self.source.first_index
+
+    def facts(self) -> dict[str, Any]:
+        """What a report says of the data."""
+        return {"name": self.name, "source": str(self.source.path), **self.found.look.facts}
+
+
+def source_for(how: str, data: str, label: str | None, svm) -> Source | None:
+    """The source of a file that is to be streamed, or None for data to be read into memory."""
+    if how not in CHOICES:
+        raise ValueError(f"--stream {how!r} is not known; choose from {', '.join(CHOICES)}.")
+    known = _is_known(data)
+    if how == "no" or (how == "auto" and (known or not _is_large(Path(data)))):
+        return None
+    if known:
+        raise ValueError(f"{data} is a known data set, which is read into memory; --stream yes is for files.")
+    from pegasos.streaming.source import NotInPieces, open_source
+    from pegasos.streaming.training import missing_for_stream
+
+    missing = missing_for_stream(svm)
+    if missing is not None:
+        if how == "auto":
+            return None
+        raise ValueError(f"--stream yes: {missing}")
+    try:
+        return open_source(data, label=label)
+    except NotInPieces:
+        if how == "auto":
+            return None
+        raise
+
+
+def _is_known(data: str) -> bool:
+    from pegasos.datasets import NAMES
+
+    return data in NAMES or (not os.path.exists(data) and os.path.basename(data) == data)
+
+
+def _is_large(path: Path) -> bool:
+    """Whether a file takes more memory than is good to give it."""
+    from pegasos.io.opening import HEAD, PACKINGS, known_by
+
+    if not path.is_file() or not os.access(path, os.R_OK):
+        return False
+    with open(path, "rb") as file:
+        packed = known_by(file.read(HEAD)) in PACKINGS
+    return path.stat().st_size * (UNPACKED if packed else 1) > min(LARGE, SHARE * available_memory())
+
+
+def available_memory() -> float:
+    """Bytes of memory that are available; infinite where the system does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024.0 * int(line.split()[1])
+    with suppress(OSError, ValueError, AttributeError):
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return float("inf")
+
+
+def fit(svm, source: Source, test: str | None, label: str | None, scale: str, seed: int) -> tuple[Any, Stream]:
+    """The fitted model, behind its scaler if it has one, and what is known of the data."""
+    from pegasos.io.base import DataError
+    from pegasos.streaming.source import Split
+    from pegasos.streaming.training import fit_stream
+
+    share = setup.share_of(test)
+    split = None if share is None else Split(share, seed)
+
+    def scaler_for(look):
+        if split is not None and 0 in (look.n_rows, look.n_test):
+            raise DataError(
+                f"{source.name}: --test {test} leaves no rows to {'test with' if look.n_rows else 'train on'}."
+            )
+        return setup.scaler_of(look.sparse, look.largest, scale)
+
+    found = fit_stream(svm, source, scaler_for=scaler_for, scaling=scale, split=split, scored=True)
+    model = setup.scaled(svm, found.scaler)
+    if share is not None:
+        return model, Stream(source, found, source, split)
+    own = source.test_part() if test is None else test_source(test, source, label)
+    return model, Stream(source, found, own, None)
+
+
+def test_source(test: str, source: Source, label: str | None) -> Source:
+    """The source of a test file with the features of the training file; a known data set comes from memory."""
+    from pegasos.io.base import DataError
+    from pegasos.streaming.source import InMemory, NotInPieces, open_source
+
+    like: dict[str, Any] = {
+        "n_features": source.n_features,
+        "feature_names": source.feature_names,
+        "first_index": source.first_index,
+        "usual_label": source.label_name if source.label_name is not None else label,
+    }
+    found: Source | None = None
+    if not _is_known(test):
+        with suppress(NotInPieces):
+            found = open_source(test, **like)
+    if found is None:
+        rows = setup.rows_like(test, like)
+        found = InMemory(rows.name, rows.X, rows.y)
+        found.labelled = rows.y is not None
+    if not found.labelled:
+        raise DataError(f"{found.name} has no labels to test with; `pegasos predict` labels such a file.")
+    found.words = source.words
+    return found
+
+
+def results_of(model, stream: Stream) -> dict[str, Any]:
+    """What there is to know about a model that was trained on a stream."""
+    import numpy as np
+
+    svm, found = setup.core(model), stream.found
+    score = "accuracy" if hasattr(svm, "classes_") else "R²"
+    results = {
+        "model": f"{type(svm).__name__}, {svm.kernel}",
+        "features scaled by": setup.scaler_name(model),
+        "training rows": found.look.n_rows,
+        "features": found.look.n_features,
+        "classes": len(svm.classes_) if hasattr(svm, "classes_") else None,
+        "streamed": f"{stream.source.size / 1e6:.4g} MB",
+        "passes": round(found.before + found.passes, 3),
+        "MB/s in these": found.rate / 1e6,
+        "seconds": found.seconds,
+        "steps": svm.n_iter_,
+        "objective (mean)": float(np.mean(svm.objective_)),
+        "certified gap (largest)": float(np.max(svm.dual_gap_)),
+        f"training {score}": found.score,
+    }
+    if stream.test is not None:
+        tally = tested(model, stream)
+        results |= {"test rows": tally.n_rows, f"test {score}": tally.score}
+    return {name: value for name, value in results.items() if value is not None}
+
+
+def tested(model, stream: Stream):
+    """How good the model is on the test rows."""
+    import numpy as np
+
+    from pegasos.cli.output import Waiting
+    from pegasos.io.libsvm import warn_unseen
+    from pegasos.streaming.judging import score
+
+    test = stream.test
+    assert test is not None
+    scaler = model[0] if hasattr(model, "steps") else None
+    prepare = None if stream.split is None else stream.split.test
+    with Waiting(f"testing on {test.name}"):
+        tally = score(model, test, prepare, dense=bool(getattr(scaler, "with_mean", False)))
+    unseen = getattr(test, "unseen", ())
+    if unseen:
+        warn_unseen(test.name, np.array(sorted(unseen)), setup.core(model).n_features_in_)
+    return tally

@@ -1,0 +1,200 @@
+"""Dask collections as partitions: some rows with their targets and weights, side by side.
+
+Whatever comes (arrays of NumPy or SciPy chunks, dataframes, plain arrays) becomes one task for each block of rows,
+which gives a `Part`. What is wrong with a part is said in the part itself, so that whoever looks at all parts can name
+it; an error within a task would fill the workers' logs instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import dask
+import numpy as np
+from dask.delayed import Delayed
+from scipy.sparse import issparse
+
+from pegasos.estimators.validation import check_label_types
+from pegasos.kernels import canonical
+
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows, their targets and weights; `problem` is what is wrong with them, as half a sentence."""
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+    problem: str | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    def __sizeof__(self) -> int:
+        """Bytes, for Dask to know what a worker holds."""
+        return n_bytes(self.X) + n_bytes(self.y) + (0 if self.weights is None else n_bytes(self.weights))
+
+
+def n_bytes(X) -> int:
+    """Bytes of an array or a sparse matrix."""
+    if hasattr(X, "indptr"):
+        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return X.nbytes
+
+
+def is_collection(X) -> bool:
+    """Whether X is a Dask collection."""
+    return dask.is_dask_collection(X)
+
+
+def partitions(X, y, sample_weight=None, *, of_classes: bool = True, pieces: int = 1) -> list:
+    """A delayed `Part` for each block of rows; what is in memory is cut into so many `pieces`."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    if not is_collection(X):
+        X, y, sample_weight = _in_pieces(X, y, sample_weight, pieces)
+    blocks, lengths = blocks_of(X, "X"), lengths_of(X)
+    beside = [_beside(y, "y", blocks, lengths), _beside(sample_weight, "sample_weight", blocks, lengths)]
+    take = dask.delayed(taken, pure=False)
+    return [take(*parts, number, of_classes) for number, parts in enumerate(zip(blocks, *beside, strict=True))]
+
+
+def names_of(X) -> np.ndarray | None:
+    """The names of the features, if X has any and all are strings, as scikit-learn takes them."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(columns, object)
+
+
+def taken(X, y, weights, number: int, of_classes: bool) -> Part:
+    """The part of some rows, on the worker that holds them."""
+    try:
+        X, y = _rows(X), _targets(y, of_classes)
+        weights = None if weights is None else np.asarray(weights, np.float64).reshape(-1)
+        _check_lengths(X, y, weights)
+    except (ValueError, TypeError) as error:
+        said = " ".join(str(error).split())
+        return Part(np.empty((0, 0)), np.empty(0), None, f"partition {number} cannot be used: {said}")
+    return Part(X, y, weights)
+
+
+def _rows(X):
+    """Rows in memory order as the loops take them: C or CSR, float32 or float64."""
+    if hasattr(X, "tocsr"):
+        X = canonical(X.tocsr())
+        return X if X.dtype in FLOATS else X.astype(np.float64)
+    if hasattr(X, "sparse") and hasattr(X, "dtypes"):  # a dataframe of sparse columns
+        return _rows(X.sparse.to_coo())
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"its rows have the shape {X.shape}, and a matrix of rows × features is needed")
+    if X.dtype.kind == "c":
+        raise ValueError("its features are complex numbers: Complex data not supported")
+    try:
+        return np.ascontiguousarray(X, X.dtype if X.dtype in FLOATS else np.float64)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"its features are no numbers ({error})") from error
+
+
+def _targets(y, of_classes: bool) -> np.ndarray:
+    if issparse(y):
+        raise ValueError("the targets y are a sparse matrix, and an array is needed")
+    y = np.asarray(y)
+    if not of_classes:
+        return y
+    y = np.asarray(check_label_types(y))
+    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+
+
+def _check_lengths(X, y, weights) -> None:
+    for name, values in (("y", y), ("sample_weight", weights)):
+        if values is not None and len(values) != X.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows there and {name} {len(values)}")
+
+
+# --- collections as blocks of rows ---------------------------------------------------------------------------------
+
+
+def _in_pieces(X, y, sample_weight, pieces: int):
+    """Rows in memory as blocks of about the same length."""
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    edges = np.linspace(0, X.shape[0], min(pieces, max(1, X.shape[0])) + 1).astype(int)
+    cut = X.iloc if hasattr(X, "iloc") else X.tocsr() if issparse(X) else X
+    blocks = [cut[first:last] for first, last in pairwise(edges)]
+    return _Cut(blocks), y, sample_weight
+
+
+class _Cut:
+    """Rows in memory, cut into blocks."""
+
+    def __init__(self, blocks: list):
+        self.blocks = blocks
+
+
+def blocks_of(X, name: str) -> list:
+    """The blocks of rows of a collection, as delayed values."""
+    if isinstance(X, _Cut):
+        return X.blocks
+    if isinstance(X, Delayed) or not hasattr(X, "to_delayed"):
+        raise TypeError(f"{name} must be a Dask array or dataframe, or an array in memory, got {type(X).__name__}.")
+    if hasattr(X, "chunks"):
+        if name == "X" and X.ndim != 2:
+            raise ValueError(f"X must be a matrix of rows × features; this Dask array has {X.ndim} dimension(s).")
+        if X.ndim == 2 and X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        return list(X.to_delayed().ravel())
+    return list(X.to_delayed())
+
+
+def lengths_of(X) -> list[int] | None:
+    """Rows of each block, or None where Dask does not know them before it has computed them."""
+    if isinstance(X, _Cut):
+        return [block.shape[0] for block in X.blocks]
+    lengths = getattr(X, "chunks", ((np.nan,),))[0]
+    return None if np.isnan(lengths).any() else [int(length) for length in lengths]
+
+
+def _beside(values, name: str, blocks: list, lengths: list[int] | None) -> list:
+    """Targets or weights in the blocks that X has."""
+    if values is None:
+        return [None] * len(blocks)
+    if is_collection(values):
+        return _collection_beside(values, name, blocks, lengths)
+    if not hasattr(values, "shape"):
+        values = np.asarray(check_label_types(values))
+    if lengths is None:
+        raise ValueError(
+            f"{name} is in memory, but how many rows each partition of X has is not known; pass {name} as a Dask "
+            "collection with the same partitions, or call X.compute_chunk_sizes() before."
+        )
+    _check_total(values.shape[0], name, lengths)
+    cut = values.iloc if hasattr(values, "iloc") else values
+    ends = np.cumsum([0, *lengths])
+    return [cut[first:last] for first, last in pairwise(ends)]
+
+
+def _collection_beside(values, name: str, blocks: list, lengths: list[int] | None) -> list:
+    own = lengths_of(values)
+    if own is not None and lengths is not None:
+        _check_total(sum(own), name, lengths)
+        if own != lengths:
+            values = values.rechunk({0: tuple(lengths)})
+    found = blocks_of(values, name)
+    if len(found) != len(blocks):
+        raise ValueError(
+            f"X has {len(blocks)} partitions and {name} {len(found)}; both must have the same, with the same rows."
+        )
+    return found
+
+
+def _check_total(n_rows: int, name: str, lengths: list[int]) -> None:
+    if n_rows != sum(lengths):
+        raise ValueError(f"X has {sum(lengths)} rows and {name} {n_rows}; both must have the same.")

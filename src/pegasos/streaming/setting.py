@@ -1,0 +1,114 @@
+"""How the rows of a window meet an estimator: its kernel and landmarks, its columns, and what becomes of its model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from pegasos.estimators import validation
+from pegasos.estimators.memory import Memory, without_rows
+from pegasos.problems import Problems
+from pegasos.rows import Rows
+from pegasos.rows.linear import squares_of
+from pegasos.solver import Solution
+from pegasos.streaming.look import Look
+from pegasos.streaming.whole import whole_of
+from pegasos.streaming.windows import Window
+
+
+class Setting:
+    """What is the same for all windows of a stream; the first window decides what `look` could not.
+
+    Attributes
+    ----------
+    svm : PegasosClassifier or PegasosRegressor
+    whole : Whole
+        The problem that all rows pose.
+    schedule : Schedule
+    loss : Loss
+    met : bool
+        Whether the first window was met.
+    """
+
+    def __init__(self, svm, look: Look):
+        self.svm, self.look = svm, look
+        self.whole = whole_of(svm, look, np.dtype(look.dtype))
+        self.schedule, self.loss, self.bias = svm._schedule(), svm._loss(), svm._bias()
+        self.met = False
+        self.kernel: Any = None
+        self.landmarks: Any = None
+        self.row: Any = None  # one row of the first window, for its shape and type
+        self.classes: np.ndarray = np.empty(0, np.intp)  # of the rows of the first window
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the problem."""
+        return len(self.whole.lam)
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether labels are classes, not numbers."""
+        return "classes_" in self.whole.about
+
+    def meet(self, window: Window, memory: Memory | None) -> None:
+        """Meet the first window of the first pass: it decides on the width of a kernel, and on landmarks.
+
+        A `memory` to go on from has its landmarks.
+        """
+        svm = self.svm
+        validate_data(svm, window.X[:1], accept_sparse="csr", dtype=[np.float64, np.float32])
+        self.kernel, self.met = svm._resolved_kernel(window.X, None), True
+        svm._definite(window.X, self.kernel)  # warns of kernel values that underflow
+        if memory is not None:
+            memory.check_nature(self.nature, "warm_start")
+            self.landmarks = memory.landmarks
+        if self.landmarks is None:
+            self.landmarks = svm._chosen_landmarks(window.X, self.kernel, self.schedule.seed)
+        self.row, self.classes = window.X[:1].copy(), window.y if self.of_classes else self.classes
+        validation.check_magnitudes(window.X, self._squares(window.X), self.kernel, self.bias)
+
+    def part(self, window: Window) -> tuple[Rows, Problems]:
+        """The rows of a window, and their part of the problem."""
+        X, squares = window.X, self._squares(window.X)
+        validation.check_magnitudes(X, squares, self.kernel, self.bias, hints=False)
+        once = replace(self.schedule, max_passes=1)
+        rows = self.svm._rows(X, squares, self.kernel, self.bias, once, landmarks=self.landmarks)
+        return rows, self.whole.problems(window.y, X.dtype)
+
+    def _squares(self, X) -> np.ndarray | None:
+        return None if self.kernel.name == "callable" else squares_of(X)
+
+    @property
+    def nature(self) -> dict[str, Any]:
+        """What the state is one of."""
+        return self.svm._nature(self.kernel, self.bias, self.whole.about)
+
+    @property
+    def _offset(self) -> Any:
+        return 0.0 if self.of_classes else np.array([self.whole.offset])
+
+    def _attributes(self, model: np.ndarray) -> dict[str, Any]:
+        """What predicting needs of a model."""
+        model = model.astype(self.row.dtype, copy=False)
+        found = self.svm._model_attributes(model, self.row, self.kernel, self.bias, self._offset, self.landmarks)
+        return found | self.whole.about
+
+    def predictor(self, model: np.ndarray) -> Callable[[Window], tuple[np.ndarray, np.ndarray]]:
+        """A function that gives the targets of a window and what a model predicts."""
+        svm = copy(self.svm)
+        svm._keep(self._attributes(model))
+        labels = svm.classes_.take if self.of_classes else lambda y: y
+        return lambda window: (labels(window.y), svm.predict(window.X))
+
+    def store(self, solution: Solution) -> None:
+        """Let the estimator have what was found."""
+        svm = self.svm
+        svm._keep(self._attributes(solution.model) | svm._run_attributes(solution))
+        if self.landmarks is not None and self.of_classes:
+            svm._count_support(svm.classes_[self.classes])
+        svm._remember(without_rows(solution.state), self.nature, None, self.landmarks, self._offset)
