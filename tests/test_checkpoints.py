@@ -114,7 +114,7 @@ def test_it_does_not_matter_how_often_it_is_killed(path, params, writes):
         ("dense", dict(kernel="poly", degree=2, solver="sdca", cache_size=0)),
         ("dense", dict(kernel="sigmoid", gamma=0.1)),
     ],
-    ids=str,
+    ids=lambda given: str(given).split(" at 0x")[0],
 )
 def test_other_kernels_too(path, data, params):
     rows = DATA[data][:120] if data != "matrix" else DATA[data][:120, :120]

@@ -213,6 +213,7 @@ def test_the_compiled_reader_names_the_line_of_the_file_too(write):
         (gzip.compress(b"1 1:1\n" * 9)[:-9], "is cut off"),
         (gzip.compress(b"\x89HDF\r\n\x1a\n"), "is a hdf5 file packed with gzip"),
     ],
+    ids=range(10),
 )
 def test_files_without_rows_are_refused_with_a_sentence(content, said, write):
     assert said in complaint(write(content, "rows.dat"), chunk=20)
