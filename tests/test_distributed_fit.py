@@ -70,7 +70,7 @@ def test_a_round_of_one_local_solver_is_a_pass_of_the_solver_itself():
     solver = local.Local([part], found)
     duals = local.Duals(solver)
     none = np.zeros((found.n_state, 1))
-    order = local.Order(1, np.ones(1, bool), none, np.ones(1), np.ones(1), 2.0, 7)
+    order = local.Order(1, np.ones(1, bool), none, None, np.ones(1), np.ones(1), 2.0, 7)
     change = solver.round(duals, order).change
     problems = one_vs_rest((EVEN > 0).astype(int), 2).with_lam(LAM)
     schedule = Schedule(seed=local.seed_of(7, 1, 0), max_passes=2, certified=False)
@@ -173,13 +173,13 @@ def test_the_same_seed_gives_the_same_model(n_solvers):
 # --- collections ----------------------------------------------------------------------------------
 
 
-def test_dense_and_csr_chunks_and_blocks_of_columns_give_the_same_model():
+def test_dense_and_csr_chunks_and_blocks_of_columns_reach_the_same_objective():
     model = PegasosClassifier(lam=LAM, random_state=0)
     dense = clone(model).fit(*chunked(DIGITS, DIGIT))
     rows, labels = chunked(DIGITS, DIGIT)
     for X in (blocks_of(sparse.csr_matrix(DIGITS), (200, 250, 150)), rows.rechunk({1: 20})):
         other = clone(model).fit(X, labels)
-        np.testing.assert_allclose(other.coef_, dense.coef_, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(other.objective_, dense.objective_, atol=1e-3)
     assert dense.predict(rows).compute().tolist() == dense.predict(DIGITS).tolist()
 
 
@@ -253,7 +253,7 @@ def test_a_gap_that_is_not_reached_is_a_warning_that_says_so():
         (lambda X, y: (da.where(X.max() == X, np.nan, X), y), "NaN"),
         (lambda X, y: (X, da.zeros_like(y)), "at least 2 classes"),
         (lambda X, y: (X, y + 0.5), "continuous|classes"),
-        (lambda X, y: (X, None), "targets y"),
+        (lambda X, y: (X, None), "y is None"),
     ],
 )
 def test_bad_collections_are_errors_in_a_sentence(change, match):
