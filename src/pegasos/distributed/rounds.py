@@ -113,6 +113,7 @@ class Rounds:
                 self._until_within()
                 if self._prove() or self.stopped or self.rounds >= self.limits.max_rounds or self.clock.is_up():
                     break
+                self.rounds += 1  # rounding has hidden a little of the gap: the last changes count, and rounds go on
         except Interrupted:
             self.rounds = self.history[-1]["round"] if self.history else 0  # changes of a later one are not judged
             if self.rounds == 0:  # there is no model yet
