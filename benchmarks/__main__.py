@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import _readme, _results, _table
+from benchmarks._ceilings import DeviceMissing
 from benchmarks._claims import NAMES, by_default, module_of
 from benchmarks._data import DataMissing
 from benchmarks._options import RESULTS, ROOT, TRIALS, Options
@@ -16,7 +17,7 @@ from benchmarks._threads import fixed
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do what the command line says; 0, or 1 after an error of a claim, or 2 where data are missing."""
+    """Do what the command line says; 0, or 1 after an error of a claim, or 2 where data or a device are missing."""
     chosen = _parser().parse_args(words)
     return int(chosen.command(chosen) or 0)
 
@@ -43,7 +44,7 @@ def run_claims(chosen: argparse.Namespace) -> int:
         say(f"{name}: {module_of(name).TITLE}")
         try:
             run_claim(name, options)
-        except DataMissing as error:
+        except (DataMissing, DeviceMissing) as error:
             say(f"error: {name}: {error}")
             status = max(status, 2)
         except Exception:

@@ -17,6 +17,7 @@ NAMES = (
     "growth",
     "tuning",
     "tuning_sharp",
+    "gpu",
     "reading",
     "streaming",
     "distributed",

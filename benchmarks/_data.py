@@ -133,6 +133,22 @@ def noise(n_rows: int, n_features: int, n_classes: int, rng: np.random.Generator
     return X, (X[:, 0] * n_classes + 3 * rng.standard_normal(n_rows)).astype(int) % n_classes
 
 
+def mixture(n_rows: int, n_features: int, spread: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes of five Gaussian clusters each, standardised, float32; those of torchkm's simulation at spread 1.
+
+    Centres are random and moved by 2 in one half of the features, which is another one in each class; rows lie around
+    them with a standard deviation of 3. `spread` multiplies the centres: the smaller, the more the classes overlap.
+    """
+    half, per_class = n_features // 2, 5
+    centres = rng.standard_normal((2, per_class, n_features))
+    centres[0, :, :half] += 2
+    centres[1, :, half:] += 2
+    y = rng.integers(0, 2, n_rows)
+    X = 3 * rng.standard_normal((n_rows, n_features), dtype=np.float32)
+    X += spread * centres[y, rng.integers(0, per_class, n_rows)]
+    return ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32, copy=False), y
+
+
 def sparse_noise(n_rows: int, n_features: int, n_classes: int, rng: np.random.Generator, per_row: int = 40):
     """CSR rows of 40 entries, and classes at random."""
     entries = n_rows * per_row

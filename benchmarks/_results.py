@@ -24,7 +24,7 @@ def results_of(name: str, title: str, found: dict, options: Options) -> dict:
         "quick": options.quick,
         "repeats": min((len(row["ours"]) for row in rows), default=0),
         "seed": options.seed,
-        "machine": machine(options.threads, options.quick),
+        "machine": machine(options.threads, options.quick) | found.get("machine", {}),
         "settings": found.get("settings", {}),
         "missing": {row["peer"]: row["missing"] for row in rows if row["missing"]},
         "notes": list(found.get("notes", [])),

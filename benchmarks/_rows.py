@@ -73,19 +73,21 @@ def alone(
     bar: Bar | None = None,
     unit: str = "",
     beside: Record | None = None,
+    also: dict[str, bool] | None = None,
     note: str = "",
     detail: bool = False,
 ) -> dict:
     """A figure of ours that is judged by itself; `beside` is what it came from, such as the arithmetic alone.
 
-    Details stay out of the README.
+    `also` has further conditions, as in `against`. Details stay out of the README.
     """
+    conditions = dict(also or {})
     row = _row(what, ours, note)
     if beside is not None:
         row |= {"peer": beside.name, "peer_times": beside.times, "peer_facts": beside.facts}
-    met = None if bar is None else bool(bar.holds(value))
+    met = None if bar is None else bool(bar.holds(value) and all(conditions.values()))
     unit = bar.unit if bar is not None else unit
-    return row | {"value": float(value), "unit": unit, "bar": _bar(bar, {}), "met": met, "detail": detail}
+    return row | {"value": float(value), "unit": unit, "bar": _bar(bar, conditions), "met": met, "detail": detail}
 
 
 def _row(what: What, ours: Record, note: str) -> dict[str, Any]:

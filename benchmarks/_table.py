@@ -57,7 +57,8 @@ def machine_line(host: dict) -> str:
     """The machine, its threads and the versions that matter."""
     threads = ", ".join(f"{name} {count}" for name, count in host["threads"].items() if name != "asked")
     versions = ", ".join(f"{name} {number}" for name, number in host["versions"].items())
-    return f"{host['processor']}, {host['cores']} cores, threads: {threads}; Python {host['python']}, {versions}"
+    gpu = f"{_gpu(host['gpu'])}; " if "gpu" in host else ""
+    return f"{gpu}{host['processor']}, {host['cores']} cores, threads: {threads}; Python {host['python']}, {versions}"
 
 
 def render(results: dict) -> None:
@@ -78,6 +79,10 @@ def render(results: dict) -> None:
     host = results["machine"]
     console.print(f"{machine_line(host)}; sgemm {host['sgemm_gflops']:.0f} GFLOP/s.")
     console.print(f"Medians of {results['repeats']} repeats (least – most); what has no range ran once.")
+
+
+def _gpu(card: dict) -> str:
+    return f"{card['name']}, {card['memory']}, driver {card['driver']}, CUDA {card['cuda']}, CuPy {card['cupy']}"
 
 
 def _sides(row: dict) -> list[dict]:

@@ -109,15 +109,9 @@ def rival(kind: str, X, y, grid: dict, settings: dict, dtype, options: Options) 
 def grid_part(options: Options) -> list[dict]:
     """A grid of kernels, λ and steps beside the cost of its arithmetic."""
     name, X, y = rows_of(_data.usps, options)
-    steps, size = ([100, 300], 1024) if options.quick else ([1000, 5000, 10_000, 25_000, 50_000], 4096)
-    lams = [1e-3] if options.quick else [10.0**power for power in range(-5, 2)]
-    shared = {"lam": lams, "max_iter": steps}
-    grid = [
-        {"kernel": ["rbf"], "gamma": [2.0, 2 / 3, 0.25], **shared},
-        {"kernel": ["poly"], "gamma": [1.0], "coef0": [1.0], "degree": [2, 3, 4, 7], **shared},
-    ]
-    draws = max(steps) * len(y) / (len(y) - len(y) // 5)  # until every fold has met its rows
-    operations = 2 * draws * len(y) * (len(lams) * 5 * len(np.unique(y))) * 7
+    grid, size = kernel_grid(options), 1024 if options.quick else 4096
+    lams, steps = grid[0]["lam"], grid[0]["max_iter"]
+    operations = 2 * draws_of(max(steps), len(y)) * len(y) * (len(lams) * 5 * len(np.unique(y))) * 7
 
     def search():
         estimator = PegasosClassifier(**STEPPED, random_state=options.seed)
@@ -131,6 +125,21 @@ def grid_part(options: Options) -> list[dict]:
     task = f"7 kernels × {len(lams)} λ × {len(steps)} T × 5 folds × 10 classes"
     what, note = What(task, name, "search"), f"{operations / 1e12:.2f} TFLOP; CV error"
     return [alone(what, ours, ours.median / least.median, bar=ARITHMETIC, beside=least, note=note)]
+
+
+def kernel_grid(options: Options) -> list[dict]:
+    """Seven kernels × 7 λ × 5 numbers of steps; one λ and few steps in a quick trial."""
+    steps = [100, 300] if options.quick else [1000, 5000, 10_000, 25_000, 50_000]
+    shared = {"lam": [1e-3] if options.quick else [10.0**power for power in range(-5, 2)], "max_iter": steps}
+    return [
+        {"kernel": ["rbf"], "gamma": [2.0, 2 / 3, 0.25], **shared},
+        {"kernel": ["poly"], "gamma": [1.0], "coef0": [1.0], "degree": [2, 3, 4, 7], **shared},
+    ]
+
+
+def draws_of(steps: int, n_rows: int) -> float:
+    """Draws of all rows until every one of five folds has taken so many steps."""
+    return steps * n_rows / (n_rows - n_rows // 5)
 
 
 def best(search) -> dict:

@@ -7,7 +7,8 @@ import scipy.sparse as sp
 
 import naive
 import naive_crammer_singer
-from pegasos.kernels import Kernel
+from pegasos.backends import cpu
+from pegasos.kernels import Kernel, squared_norms
 from pegasos.losses import Loss
 from pegasos.problems import crammer_singer, one_vs_one, one_vs_rest, regression
 from pegasos.rows import DenseRows, KernelRows, SparseRows
@@ -54,20 +55,24 @@ def data():
     return X, codes, weights
 
 
-def rows_of(kind, bias=0.0, dtype=np.float64):
-    """The data as rows of a kind."""
-    X = data()[0].astype(dtype)
+def rows_of(kind, bias=0.0, dtype=np.float64, verbs=cpu):
+    """The data as rows of a kind, where `verbs` are."""
+    X = verbs.beside(data()[0].astype(dtype))
     if kind == "dense":
-        return DenseRows(X, bias)
+        return DenseRows(X, bias, verbs=verbs)
     if kind == "dense blocks":
         return DenseRows(np.asfortranarray(X), bias)
     if kind == "csr":
         return SparseRows(sp.csr_array(X), bias)
+    if kind == "densified":
+        from pegasos.backends.cuda.sparse import Densified
+
+        return DenseRows(Densified(sp.csr_array(data()[0].astype(dtype))), bias, squared_norms(X), verbs=verbs)
     kernel = KERNELS[KINDS[kind]]
     if kind == "precomputed":
-        return KernelRows(kernel(X, X), Kernel("precomputed"), bias)
+        return KernelRows(kernel(X, X), Kernel("precomputed"), bias, verbs=verbs)
     X = sp.csr_array(X) if kind == "rbf csr" else X
-    return KernelRows(X, kernel, bias, cache_bytes=0 if kind == "rbf uncached" else 1e9)
+    return KernelRows(X, kernel, bias, cache_bytes=0 if kind == "rbf uncached" else 1e9, verbs=verbs)
 
 
 @cache

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import naive
 import naive_crammer_singer
 from pegasos import advance
+from pegasos.backends import cpu
 from pegasos.solver import Schedule, solve
 from pegasos.step import Rule
 from problems_for_oracle import (
@@ -37,8 +38,9 @@ RULES = [("pegasos", k, project) for k in (1, 7, "all") for project in (False, T
 
 
 def wide_solve(
-    kind, scheme, weighted, bias, sampling, rule, k, project, average, block=None, dtype=np.float64, loss="hinge"
-):
+    kind, scheme, weighted, bias, sampling, rule, k, project, average, block=None, dtype=np.float64, loss="hinge",
+    verbs=cpu,
+):  # fmt: skip
     schedule = Schedule(
         sampling=sampling,
         seed=SEED,
@@ -50,7 +52,7 @@ def wide_solve(
         block=block,
         count_violations=True,
     )
-    rows = rows_of(kind, bias, dtype)
+    rows = rows_of(kind, bias, dtype, verbs)
     rules = {"pegasos": Rule.PEGASOS, "sdca": Rule.SDCA}
     return rows, solve(rows, problems_of(scheme, weighted), rules[rule], schedule, loss=LOSSES[loss])
 
@@ -65,11 +67,12 @@ def expected_state(rows, members, a, bias):
     return np.concatenate([expected, bias * a.sum(axis=0, keepdims=True)]) if bias else expected
 
 
-def compare(kind, scheme, weighted, bias, sampling, rule, k, project, average, block, loss="hinge"):
+def compare(kind, scheme, weighted, bias, sampling, rule, k, project, average, block, loss="hinge", verbs=cpu):
     """Assert model, objective, gap and counts of every column; return how many columns were compared."""
-    rows, found = wide_solve(kind, scheme, weighted, bias, sampling, rule, k, project, average, block, loss=loss)
+    setting = (kind, scheme, weighted, bias, sampling, rule, k, project, average, block)
+    rows, found = wide_solve(*setting, loss=loss, verbs=verbs)
     problems = problems_of(scheme, weighted)
-    kernel, compared = KINDS[kind], 0
+    kernel, compared = KINDS.get(kind, "linear"), 0
     for p in range(problems.n_columns):
         setting = (kernel, scheme, weighted, bias, sampling, rule, k, project)
         iterates, counts, closest, dual = textbook(*setting, p, int(found.steps[p]), loss)
@@ -123,18 +126,18 @@ def test_every_loss_equals_the_textbook_loop(kind, loss, weighted, bias):
     assert compared > 0.9 * 21 * problems_of(SCHEMES[loss], weighted).n_columns
 
 
-def compare_groups(kind, weighted, bias, sampling, rule, k, project, average, block):
+def compare_groups(kind, weighted, bias, sampling, rule, k, project, average, block, verbs=cpu):
     """The same as `compare` for every Crammer–Singer group; return how many groups were compared."""
     setting = (weighted, bias, sampling, rule, k, project)
-    rows, found = wide_solve(kind, "crammer_singer", *setting, average, block, loss="crammer_singer")
+    rows, found = wide_solve(kind, "crammer_singer", *setting, average, block, loss="crammer_singer", verbs=verbs)
     problems = problems_of("crammer_singer", weighted)
-    compared = 0
+    kernel, compared = KINDS.get(kind, "linear"), 0
     for p in range(0, problems.n_columns, 3):
         group = slice(p, p + 3)
-        iterates, counts, closest, dual = textbook_group(KINDS[kind], *setting, p, int(found.steps[p]))
+        iterates, counts, closest, dual = textbook_group(kernel, *setting, p, int(found.steps[p]))
         if closest < 1e-9:
             continue
-        members, K, labels, s = column(problems, p, weighted, KINDS[kind], bias)
+        members, K, labels, s = column(problems, p, weighted, kernel, bias)
         A = naive.average_of(iterates, average, rule, len(members))
         expected = expected_state(rows, members, A, bias)
         message = f"{kind} {setting} {average} {p}"

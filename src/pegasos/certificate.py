@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -161,18 +162,30 @@ class Certifier:
         """Σ s·loss and ||w||² of each column, by one product for each block of rows."""
         rows, at_once = self.rows, self.rows.at_once
         n_blocks = -(-rows.n_rows // at_once)
-        losses, norms = np.zeros((n_blocks, len(columns))), np.zeros((n_blocks, len(columns)))
-        given = (self.problems.labelings, self.weights, int(self.loss))
+        losses, norms = self._zeros(n_blocks, len(columns)), self._zeros(n_blocks, len(columns))
+        shown = rows.verbs.shown(columns)
 
         def look(number):
             block = rows.block(slice(number * at_once, min((number + 1) * at_once, rows.n_rows)))
             scores = rows.scores(block, model)
-            cpu.add_losses(losses[number], self.problems.group, columns, scores, block.rows, *given)
+            rows.verbs.add_losses(
+                losses[number], self.problems.group, shown, scores, block.rows, *self.given, int(self.loss)
+            )
             if rows.dual:  # ||w||² = Σ a·f, with the scores at hand
-                norms[number] = np.einsum("ip,pi->p", model[block.rows], scores, dtype=np.float64)
+                norms[number] = rows.xp.einsum("ip,pi->p", model[block.rows], scores, dtype=np.float64)
 
-        share_out(look, range(n_blocks), threads=None if rows.abreast() is rows else 1)
-        return losses.sum(axis=0), norms.sum(axis=0) if rows.dual else rows.square_norms(model)
+        alone = rows.verbs.ON_GPU or rows.abreast() is not rows
+        share_out(look, range(n_blocks), threads=1 if alone else None)
+        home = rows.verbs.home
+        return home(losses.sum(axis=0)), home(norms.sum(axis=0)) if rows.dual else rows.square_norms(model)
+
+    @cached_property
+    def given(self) -> tuple:
+        """Labelings and weights where the rows are."""
+        return self.rows.verbs.beside(self.problems.labelings), self.rows.verbs.beside(self.weights)
+
+    def _zeros(self, *shape: int):
+        return self.rows.xp.zeros(shape)
 
     def _losses(self, columns: np.ndarray, model: np.ndarray, way: Way) -> np.ndarray:
         """Σ s·loss of each column, row after row; in a fixed number of parts, so that threads do not change sums."""
@@ -211,23 +224,23 @@ class Certifier:
 
         `columns_norms` are ||w(beta)||² if known; without them the model of the moved point is computed.
         """
-        columns, rows = state.columns, self.rows
+        columns, rows, verbs, xp = state.columns, self.rows, self.rows.verbs, self.rows.xp
         per_row = columns["lam"] * columns["n_rows"]
-        totals = np.zeros(len(columns))
-        point = np.zeros_like(state.alpha, order="C") if columns_norms is None else np.zeros((0, 0), state.alpha.dtype)
+        totals = self._zeros(len(columns))
+        point = xp.zeros_like(state.alpha, order="C") if columns_norms is None else xp.zeros((0, 0), state.alpha.dtype)
         factors = per_row * state.scales
         if columns_norms is not None:
             factors *= self._into_domain(columns)
-        cpu.dual_terms(
-            self.problems.group, columns, factors, state.alpha, self.problems.labelings, self.weights,
-            int(self.loss), totals, point,
+        verbs.dual_terms(
+            self.problems.group, verbs.shown(columns), verbs.beside(factors), state.alpha, *self.given, int(self.loss),
+            totals, point,
         )  # fmt: skip
         if columns_norms is None:
-            model = rows.zeros(len(columns))
+            model, each = rows.zeros(len(columns)), verbs.beside(per_row)
             for block in rows.blocks():
-                rows.add(block, np.ascontiguousarray((point[block.rows] / per_row).astype(rows.dtype).T), model)
+                rows.add(block, xp.ascontiguousarray((point[block.rows] / each).astype(rows.dtype).T), model)
             columns_norms = rows.square_norms(model)
-        return self._grouped(totals / columns["n_rows"] - columns["lam"] / 2 * columns_norms)
+        return self._grouped(verbs.home(totals) / columns["n_rows"] - columns["lam"] / 2 * columns_norms)
 
     def _into_domain(self, columns: np.ndarray) -> np.ndarray:
         """What to multiply a dual point by: below 1 where a raised lam has raised earlier pulls beyond their box."""

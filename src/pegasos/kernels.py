@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import safe_sparse_dot
 
+from pegasos.backends.places import beside, home, on_gpu, room
 from pegasos.backends.threads import share_out
 
 FROM_PRODUCT = ("linear", "rbf", "poly", "sigmoid")
@@ -23,6 +24,7 @@ USE_GAMMA = ("rbf", "poly", "sigmoid", "laplacian")
 ROWS_AT_ONCE = 64  # rows of a matrix that a few passes of elementwise functions keep in the cache
 STRIP = 1024  # rows of one product
 TILE = 512  # rows and columns of a tile: large enough for products to be fast, small enough for the cache
+GPU_TILE = 8192  # ... large enough to fill a GPU
 WORTH_TILES = 2e7  # multiplications from which tiles pay
 WORTH_COMPILED = 2**16  # values from which a compiled loop pays
 PARTIAL_SUMS = 16  # for threads to share where there is one tile of rows
@@ -58,15 +60,22 @@ class Kernel:
         """Kernel values of the rows of X against the rows of Z, in the type of X."""
         if self.name == "callable":
             return self._called(X, Z)
+        if self.name == "laplacian" and on_gpu(X):
+            from pegasos.backends.cuda.values import laplacian
+
+            return laplacian(X, Z, self.gamma, lowest_exponent(X.dtype))
         if self.name == "laplacian":
             exponents = manhattan_distances(_short_indices(X), _short_indices(Z)).astype(X.dtype, copy=False)
             exponents *= -self.gamma
             return _exp(exponents)
         x_squares, z_squares = self._squares_of(X, x_squares), self._squares_of(Z, z_squares)
-        return self.transform(safe_sparse_dot(X, Z.T, dense_output=True), x_squares, z_squares)
+        products = X @ Z.T if on_gpu(X) else safe_sparse_dot(X, Z.T, dense_output=True)
+        return self.transform(products, x_squares, z_squares)
 
     def scores(self, X, Z, coefficients: np.ndarray, x_squares=None, z_squares=None) -> np.ndarray:
         """K(X, Z) @ coefficients; of many dense rows tile by tile, so that the matrix itself never exists."""
+        if on_gpu(X):
+            return self._scores_on_gpu(X, Z, coefficients, x_squares, self._squares_of(Z, z_squares))
         dense = not hasattr(X, "indptr") and not hasattr(Z, "indptr")
         if self.name not in FROM_PRODUCT or not dense or X.size * Z.shape[0] < WORTH_TILES:
             return self(X, Z, x_squares, z_squares) @ coefficients
@@ -85,14 +94,27 @@ class Kernel:
         share_out(tiles, [(rows, number) for rows in some for number in range(n_parts)])
         return parts.sum(axis=0)
 
+    def _scores_on_gpu(self, X, Z, coefficients, x_squares, z_squares):
+        from pegasos.backends.cuda.values import TILE_BYTES
+
+        total = None
+        for columns in _slices(Z.shape[0], max(STRIP, TILE_BYTES // (X.shape[0] * X.dtype.itemsize))):
+            part = self(X, Z[columns], x_squares, _of(z_squares, columns)) @ coefficients[columns]
+            total = part if total is None else total + part
+        return total
+
     def _squares_of(self, X, known):
         """Squared norms of the rows in their own type, where the kernel needs them and they are not known."""
-        return squared_norms(X).astype(X.dtype) if self.name == "rbf" and known is None else known
+        return beside(squared_norms(X).astype(X.dtype), X) if self.name == "rbf" and known is None else known
 
     def transform(self, products: np.ndarray, x_squares, z_squares) -> np.ndarray:
         """Turn inner products into kernel values, in place, a few rows at a time so that they stay in the cache."""
         if self.name == "linear":
             return products
+        if on_gpu(products):
+            from pegasos.backends.cuda.values import transform
+
+            return transform(self, products, x_squares, z_squares, lowest_exponent(products.dtype))
         if self.name == "rbf" and products.size >= WORTH_COMPILED and _rbf_by_loop(products):
             from pegasos.backends.cpu.elementwise import rbf_values  # here: who predicts a few rows needs no Numba
 
@@ -126,7 +148,8 @@ class Kernel:
         array to write to.
         """
         n_rows = X.shape[0]
-        matrix = np.empty((n_rows, n_rows), X.dtype) if out is None else out
+        matrix = room((n_rows, n_rows), X) if out is None else out
+        tile_size, threads = (GPU_TILE, 1) if on_gpu(X) else (TILE, None)
         halved = self.name in FROM_PRODUCT and (products is not None or not hasattr(X, "indptr"))
         if halved and products is None and n_rows > STRIP:
             X = _without_empty_columns(X)
@@ -143,8 +166,8 @@ class Kernel:
 
         if halved:
             # A few tiles for each thread; known products end with whole tiles right of the diagonal.
-            parts = _slices(n_rows, TILE if products is not None else min(TILE, max(64, n_rows // 4)))
-            whole = share_out(tile, [(a, b) for i, a in enumerate(parts) for b in parts[: i + 1]], go_on)
+            parts = _slices(n_rows, tile_size if products is not None else min(tile_size, max(64, n_rows // 4)))
+            whole = share_out(tile, [(a, b) for i, a in enumerate(parts) for b in parts[: i + 1]], go_on, threads)
         else:
             whole = share_out(strip, _slices(n_rows, STRIP), go_on, threads=1)
         return matrix if whole else None
@@ -165,7 +188,8 @@ class Kernel:
 
     def _called(self, X, Z) -> np.ndarray:
         assert self.function is not None
-        values = np.asarray(self.function(X, Z, **self.params))
+        values = self.function(X, Z, **self.params)
+        values = beside(values, X) if on_gpu(X) else np.asarray(values)
         if values.shape != (X.shape[0], Z.shape[0]):
             raise ValueError(
                 f"The kernel function returned an array of shape {values.shape} for {X.shape[0]} rows against "
@@ -204,12 +228,12 @@ def inner_products(X, go_on: Callable[[float], bool]) -> np.ndarray | None:
 
     ``go_on(part)`` is asked after each strip, with the part of the work that is done; None if it says no.
     """
-    products = np.empty((X.shape[0], X.shape[0]), X.dtype)
-    for first in range(0, X.shape[0], STRIP):
-        if first and not go_on((first / X.shape[0]) ** 2):
+    products = room((X.shape[0], X.shape[0]), X)
+    for rows in _slices(X.shape[0], GPU_TILE if on_gpu(X) else STRIP):
+        if rows.start and not go_on((rows.start / X.shape[0]) ** 2):
             return None
-        rows = slice(first, min(first + STRIP, X.shape[0]))
-        products[rows, : rows.stop] = safe_sparse_dot(X[rows], X[: rows.stop].T, dense_output=True)
+        some, others = X[rows], X[: rows.stop].T
+        products[rows, : rows.stop] = some @ others if on_gpu(X) else safe_sparse_dot(some, others, dense_output=True)
     return products
 
 
@@ -232,7 +256,7 @@ def squared_norms(X) -> np.ndarray:
     """||x||² of every row, in float64."""
     if not hasattr(X, "indptr"):
         with np.errstate(over="ignore", under="ignore"):
-            return np.einsum("ij,ij->i", X, X).astype(np.float64)
+            return home(np.einsum("ij,ij->i", X, X)).astype(np.float64)
     squares = np.zeros(X.shape[0])
     at_once = rows_of_entries(X, 2**16)  # in parts: a square of all entries would be a copy of X
     for first in range(0, X.shape[0], at_once):
@@ -279,7 +303,7 @@ def spread(X, weights=None) -> float:
     """Weighted variance of all entries of X, in float64, without a copy of X."""
     weights = np.ones(X.shape[0]) if weights is None else weights
     total = weights.sum() * X.shape[1]
-    mean = float(weights @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / total
+    mean = float(weights @ np.asarray(home(X.sum(axis=1, dtype=np.float64))).ravel()) / total
     if hasattr(X, "indptr"):
         return float(weights @ squared_norms(X)) / total - mean**2
     squares = 0.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pegasos.backends.places import beside
 from pegasos.sampling import Stream
 from pegasos.schedule import Schedule
 from pegasos.state import Position, State, next_turn
@@ -31,6 +32,7 @@ def check_continues(fresh: State, before: State) -> None:
 
 def resume(fresh: State, before: State, schedule: Schedule) -> None:
     """Let the new state `fresh` go on where `before` stands; its limits count from there."""
+    before = before.beside(fresh.sums)
     check_continues(fresh, before)
     if before.sums.dtype == np.float64 and fresh.sums.dtype != np.float64:
         fresh.widen()
@@ -87,7 +89,7 @@ def _carry_average(fresh: State, before: State) -> None:
     if before.previous.shape == fresh.previous.shape and fresh.previous.size:
         fresh.previous[...] = before.previous
     if fresh.weighted.size:
-        fresh.weighted[:, fresh_start] = 0.0
+        fresh.weighted[:, beside(np.flatnonzero(fresh_start), fresh.weighted)] = 0.0
     columns["average"][fresh_start] = 0.0
     for name in ("since", "window"):
         columns[name][fresh_start] = columns["steps"][fresh_start]

@@ -7,7 +7,7 @@ without a matrix has gathered its support rows, since sums round by their order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,6 +40,11 @@ class Snapshot:
     first_steps: np.ndarray
     known: np.ndarray  # objective and dual objective last certified, and at which steps
     history: list[dict] = field(default_factory=list)
+
+    def beside(self, array) -> Snapshot:
+        """The same, with its states where `array` is."""
+        state = None if self.state is None else self.state.beside(array)
+        return replace(self, whole=self.whole.beside(array), state=state)
 
 
 class Keeper(Protocol):

@@ -121,7 +121,7 @@ class _Run:
         self.average = average_of(rule, schedule.average)
         self.certifier = Certifier(rows, problems, self.weights, schedule, loss, definite)
         self.advance = Advance(rows, problems, self.weights, schedule, rule, loss, self.average)
-        self.found = None if keeper is None else keeper.found
+        self.found = None if keeper is None or keeper.found is None else keeper.found.beside(rows.zeros(0))
         self.whole = self._first_state(loss) if self.found is None else self.found.whole
         self.ledger = Ledger(self.certifier, clock, watcher, self.whole.columns["zero"])
         self.latest = stream_from(self.used, schedule, before)
@@ -146,7 +146,7 @@ class _Run:
         if self.marks is not None:
             columns["limit"] = columns["horizon"] = self.marks.ends
         columns["turn"] = next_turn(columns, self.rule)
-        none = np.zeros((0, 0), rows.dtype)
+        none = rows.xp.zeros((0, 0), rows.dtype)
         sums = rows.zeros(n_columns)
         averaged = self.average != Average.LAST
         state = State(
@@ -155,7 +155,7 @@ class _Run:
             weighted=rows.zeros(n_columns) if averaged else none,
             previous=rows.zeros(n_columns) if self.average == Average.WINDOW else none,
             alpha=self._alpha(sums, columns),
-            violations=np.zeros((rows.n_rows, n_columns) if schedule.count_violations else (0, 0), np.int32),
+            violations=rows.xp.zeros((rows.n_rows, n_columns) if schedule.count_violations else (0, 0), np.int32),
             products=rows.products(n_columns) if self._in_small_steps() else none,
             rule=self.rule,
             average=self.average,
@@ -165,7 +165,7 @@ class _Run:
             rows.refresh(state)
             unknown = np.isnan(columns["square"])
             if unknown.any():
-                columns["square"][unknown] = rows.square_norms(state.sums[:, unknown])
+                columns["square"][unknown] = rows.square_norms(state.select(unknown).sums)
             if schedule.certified:
                 self.certifier.note_dual(state)
         return state
@@ -179,8 +179,8 @@ class _Run:
             columns["whole"] = still_whole(columns, self.before, self.schedule)
             done, known = self.before.columns["steps"], self.schedule.certified and self.before.alpha.size > 0
         if self.rule == Rule.SDCA or known or self.certifier.needs_alpha(columns, done):
-            return np.zeros((self.rows.n_rows, len(columns)), self.rows.dtype)
-        return np.zeros((0, 0), self.rows.dtype)
+            return self.rows.xp.zeros((self.rows.n_rows, len(columns)), self.rows.dtype)
+        return self.rows.xp.zeros((0, 0), self.rows.dtype)
 
     def all_columns(self) -> None:
         """Run all columns; batches of different row sets do not line up, so each group of equal ones is by itself."""
@@ -320,9 +320,9 @@ class _Run:
     def _snapshot(self, state, stream: Stream) -> Snapshot:
         ledger = self.ledger
         return Snapshot(
-            whole=self.whole, state=None if state is self.whole else state, lap=self.lap, stream=stream.snapshot(),
-            order=self.rows.gathered, pull_rate=self.advance.pull_rate, seconds=self.clock.seconds,
-            first_steps=self._first_steps, history=ledger.history,
+            whole=self.whole.home(), state=None if state is self.whole else state.home(), lap=self.lap,
+            stream=stream.snapshot(), order=self.rows.gathered, pull_rate=self.advance.pull_rate,
+            seconds=self.clock.seconds, first_steps=self._first_steps, history=ledger.history,
             known=np.array([ledger.known.objective, ledger.known.dual, ledger.known_at]),
         )  # fmt: skip
 
@@ -352,7 +352,7 @@ class _Run:
             in_time = self.clock.seconds / self.clock.max_time
             self.ledger.stopped |= watcher.progress(max(float(done.mean()), in_time)) is True
         if passes is not None and watcher.after_pass is not None:
-            self.ledger.stopped |= watcher.after_pass(passes, lambda: self._model(state)) is True
+            self.ledger.stopped |= watcher.after_pass(passes, lambda: self.rows.verbs.home(self._model(state))) is True
 
     def _model(self, state) -> np.ndarray:
         """The model of all columns as they stand."""
@@ -394,4 +394,5 @@ class _Run:
             state, self.before, self.schedule, self.problems.row_sets[self.used], self._first_steps, self.latest
         )
         clock = self.clock
-        return Solution(state, self._model(state), found, self.ledger.history, clock.timed_out, clock.interrupted)
+        model = self.rows.verbs.home(self._model(state))
+        return Solution(state.home(), model, found, self.ledger.history, clock.timed_out, clock.interrupted)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pegasos.backends.places import beside, home
 from pegasos.step import Average, Rule
 
 COLUMN = np.dtype(
@@ -160,7 +161,7 @@ class State:
         columns, steps = self.columns, self.columns["steps"]
         dtype = self.sums.dtype
         if self.average == Average.LAST:
-            return self.sums * self.scales.astype(dtype)
+            return self.sums * beside(self.scales.astype(dtype), self.sums)
         # The present iterate is not yet in the average: `uniform` leaves it out, the others end with it.
         since = columns["window"] if self.average == Average.WINDOW else columns["since"]
         begun = steps > since
@@ -171,22 +172,25 @@ class State:
         else:
             total, count = columns["average"] + self.scales, steps - since
         count = np.maximum(count, 1)
-        mean = self.sums * np.where(begun, total / count, self.scales).astype(dtype)
-        mean -= self.weighted * (1.0 / count).astype(dtype)
+        mean = self.sums * beside(np.where(begun, total / count, self.scales).astype(dtype), self.sums)
+        mean -= self.weighted * beside((1.0 / count).astype(dtype), self.sums)
         if self.average == Average.WINDOW:
             young = 2 * (steps - columns["window"]) < columns["turn"] - columns["window"]
             young &= columns["window"] > columns["since"]
-            mean[:, young] = self.previous[:, young]
+            if young.any():
+                places = beside(np.flatnonzero(young), self.sums)
+                mean[:, places] = self.previous[:, places]
         return mean
 
     def select(self, keep: np.ndarray) -> State:
         """The state of some of the columns; `alpha` stays a view of `sums` where it is one."""
         places = np.flatnonzero(keep)
+        there = beside(places, self.sums)
 
         def pick(array):
             if not array.size:
                 return array
-            return np.asfortranarray(array[:, places]) if array.flags.f_contiguous else np.take(array, places, axis=1)
+            return array.T[there].T if array.flags.f_contiguous else array.take(there, axis=1)
 
         sums = pick(self.sums)
         alpha = sums[: self.alpha.shape[0]] if self.alpha_in_sums else pick(self.alpha)
@@ -205,6 +209,7 @@ class State:
         """Write the columns of `part` to their places in this state, which holds all columns."""
         places = part.columns["place"]
         self.columns[places] = part.columns
+        places = beside(places, self.sums)
         for name in ("sums", "weighted", "previous", "alpha", "violations", "products"):
             target = getattr(self, name)
             if target.size:
@@ -220,8 +225,9 @@ class State:
             self.previous[...] = self.model()
             self.weighted[...] = 0.0
         else:
-            self.previous[:, due] = self.select(due).model()
-            self.weighted[:, due] = 0.0
+            places = beside(np.flatnonzero(due), self.sums)
+            self.previous[:, places] = self.select(due).model()
+            self.weighted[:, places] = 0.0
         columns["average"][due] = 0.0
         columns["window"][due] = columns["turn"][due]
         columns["turn"][due] = next_turn(columns[due], self.rule)
@@ -231,13 +237,29 @@ class State:
         if (factors == 1.0).all() and (moved is None or not moved.any()):
             return
         if moved is not None and self.weighted.size:
-            self.weighted -= self.sums * moved.astype(self.sums.dtype)
-        factors = factors.astype(self.sums.dtype)
+            self.weighted -= self.sums * beside(moved.astype(self.sums.dtype), self.sums)
+        factors = beside(factors.astype(self.sums.dtype), self.sums)
         self.sums *= factors
         if self.products.size:
             self.products *= factors
         if not self.alpha_in_sums:
             self.alpha *= factors[: self.alpha.shape[1]]
+
+    def beside(self, array) -> State:
+        """The same state where `array` is: this very one, or a copy on its device."""
+        return self._moved(lambda own: beside(own, array))
+
+    def home(self) -> State:
+        """The same state on the host: this very one, or a copy."""
+        return self._moved(home)
+
+    def _moved(self, move) -> State:
+        sums = move(self.sums)
+        if sums is self.sums:
+            return self
+        alpha = sums[: self.alpha.shape[0]] if self.alpha_in_sums else move(self.alpha)
+        others = {name: move(getattr(self, name)) for name in ("weighted", "previous", "violations", "products")}
+        return replace(self, sums=sums, alpha=alpha, **others)
 
     def widen(self) -> None:
         """Go on in float64: in a long run single pulls would be lost in the rounding of float32 sums."""

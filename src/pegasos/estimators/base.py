@@ -11,16 +11,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import validate_data
 
+from pegasos.backends.places import beside, home, on_gpu
 from pegasos.checkpoint import Checkpoint
-from pegasos.estimators import validation
+from pegasos.estimators import placing, validation
 from pegasos.estimators.memory import Memory, without_rows
+from pegasos.estimators.predicting import Predicting
 from pegasos.estimators.safekeeping import keeper_of
 from pegasos.estimators.watching import CallbackSupportMixin, TaskTree, progress_shown
 from pegasos.fingerprint import fingerprint
-from pegasos.kernels import NAMES, PARTIAL_SUMS, USE_GAMMA, Kernel, canonical, scale_gamma, squared_norms
+from pegasos.kernels import NAMES, USE_GAMMA, Kernel, scale_gamma, squared_norms
 
 if TYPE_CHECKING:
     from pegasos.problems import Problems
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 DEFAULT_CACHE_MB = 2000
 DEFAULT_PASSES = 20
 DEFAULT_PASSES_WITH_TOL = 1000
-BYTES_PER_PREDICTION = 64e6
 DEFINITE = ("rbf", "laplacian")  # kernels that are positive semi-definite, whatever their parameters
 FEATURES_SHARE = 0.5  # of the cache that features of landmarks may take; the rest is for states
 MATRIX_TIME = 0.5  # of max_time that the kernel matrix may take; later it is computed block by block
@@ -48,7 +47,7 @@ class Task(NamedTuple):
     offset: Any = 0.0  # what was taken off the targets of each column
 
 
-class PegasosBase(CallbackSupportMixin, BaseEstimator):
+class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
     """Parameters that all estimators have, and what follows from them."""
 
     _parameter_constraints: dict = {
@@ -73,7 +72,7 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
         "landmarks": [StrOptions({"uniform", "k-means++"})],
         "cache_size": [Interval(Real, 0, None, closed="left"), None],
-        "device": [StrOptions({"auto", "cpu", "cuda"})],
+        "device": [StrOptions({"auto", "cpu", "cuda", "cuda:tf32"})],
         "checkpoint": [str, os.PathLike, Checkpoint, None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
@@ -155,10 +154,16 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
             count_violations=not self._explicit,
         )
 
-    def _cache_bytes(self) -> float:
+    def _cache_bytes(self, X=None) -> float:
+        """Memory that kernel values and gathered rows may take where the rows X are."""
+        if self.cache_size is None and on_gpu(X):
+            return placing.free_bytes()
         return 1e6 * (DEFAULT_CACHE_MB if self.cache_size is None else self.cache_size)
 
-    def _rows(self, X, squares, kernel, bias, schedule, until=np.inf, matrix=None, keep=True, landmarks=None):
+    def _rows(
+        self, X, squares, kernel, bias, schedule, until=np.inf, matrix=None, keep=True, landmarks=None, share=1.0
+    ):  # fmt: skip
+        """The rows as the solver asks for them; `share` of the memory is what they may take."""
         from pegasos.rows import DenseRows, KernelRows, LandmarkRows, SparseRows, in_time_for
 
         if landmarks is not None:
@@ -174,9 +179,14 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         if kernel.name == "linear":
             if hasattr(X, "indptr"):
                 return SparseRows(X, bias, squares)
+            if on_gpu(X):
+                return placing.linear_rows(X, bias, squares, share * self._cache_bytes(X))
             return DenseRows(np.ascontiguousarray(X), bias, squares)  # steps go over single rows
         draws = min(schedule.max_steps, schedule.max_passes * X.shape[0]) * (schedule.batch or X.shape[0])
-        return KernelRows(X, kernel, bias, self._cache_bytes(), draws, squares, until, matrix, keep)
+        room = share * self._cache_bytes(X)
+        return KernelRows(
+            X, kernel, bias, room, draws, squares, until, matrix, keep, **placing.verbs_beside(X)
+        )  # fmt: skip
 
     def _train(self, X, y, sample_weight, started) -> None:
         """Check what depends on the data, solve, and store everything that is fitted, all at once.
@@ -188,14 +198,17 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         task = self._task(y, sample_weight, X.dtype)
         problems, about = self._regularised(task.problems), task.about
         validation.check_regularisation(problems, X.dtype)
-        if self.kernel == "precomputed":
-            validation.check_precomputed(X)
-        kernel, bias = self._resolved_kernel(X, sample_weight), self._bias()
-        squares = None if kernel.name in ("precomputed", "callable") else squared_norms(X)
-        validation.check_magnitudes(X, squares, kernel, bias)
-        definite = self._definite(X, kernel)
-        validation.check_batch(self.batch_size, problems)
         schedule = self._schedule()
+        there = placing.placed(self, X, placing.multiplications(self, X, problems, schedule))
+        X = X if on_gpu(there) else there
+        seen = X if hasattr(X, "indptr") else there  # where looking at all of it is fast
+        if self.kernel == "precomputed":
+            validation.check_precomputed(seen)
+        kernel, bias = self._resolved_kernel(seen, sample_weight), self._bias()
+        squares = None if kernel.name in ("precomputed", "callable") else squared_norms(seen)
+        validation.check_magnitudes(seen, squares, kernel, bias)
+        definite = self._definite(seen, kernel)
+        validation.check_batch(self.batch_size, problems)
         nature = self._nature(kernel, bias, about)
         state, rows_id, landmarks = self._earlier_state(X, problems, nature)
         keeper = keeper_of(self, X, problems, state, schedule.seed)
@@ -206,7 +219,6 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
             used = np.flatnonzero(problems.row_sets.any(axis=1))
             landmarks = self._chosen_landmarks(X, kernel, schedule.seed, used)
         until = np.inf if self.max_time is None else started + MATRIX_TIME * self.max_time
-        rows = self._rows(X, squares, kernel, bias, schedule, until, landmarks=landmarks)
 
         attributes = lambda model: self._model_attributes(model, X, kernel, bias, task.offset, landmarks) | about
         passes = min(schedule.max_passes, schedule.max_steps * (schedule.batch or X.shape[0]) / X.shape[0])
@@ -214,10 +226,16 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         tasks.begin()
         with progress_shown(type(self).__name__, self.verbose) as (record, progress):
             watcher = Watcher(record, progress, tasks.after_pass if tasks.watched else None)
-            solution = solve(
-                rows, problems, self._rule(), schedule, loss=self._loss(), definite=definite, state=state,
-                started=started, callback=watcher, keeper=keeper,
-            )  # fmt: skip
+
+            def solved(share: float):
+                rows = self._rows(there, squares, kernel, bias, schedule, until, landmarks=landmarks, share=share)
+                return solve(
+                    rows, problems, self._rule(), schedule, loss=self._loss(), definite=definite, state=state,
+                    started=started, callback=watcher, keeper=keeper,
+                )  # fmt: skip
+
+            with placing.precision(self.device):
+                solution = placing.with_less_memory(solved, there)
         counted = {} if counts is None else {"n_support_": counts}
         self._keep(attributes(solution.model) | self._run_attributes(solution) | counted)
         self._remember(solution.state, nature, rows_id, landmarks, task.offset)
@@ -249,7 +267,9 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         support = np.flatnonzero(coefficients.any(axis=1))
         return found | {
             "support_": support,
-            "support_vectors_": np.empty((0, 0), X.dtype) if kernel.name == "precomputed" else X[support],
+            "support_vectors_": np.empty((0, 0), X.dtype)
+            if kernel.name == "precomputed"
+            else home(X[beside(support, X)]),
             "dual_coef_": np.ascontiguousarray(coefficients[support].T),
         }
 
@@ -287,7 +307,7 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         """The state to go on from, or None, the fingerprint of the rows if anyone will ask, and known landmarks."""
         if not self.warm_start:
             return None, None, None
-        rows_id = fingerprint(X, problems.labelings, problems.weights)
+        rows_id = fingerprint(home(X), problems.labelings, problems.weights)
         memory = getattr(self, "_memory", None)
         if memory is None:
             return None, rows_id, None
@@ -309,6 +329,7 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
         validation.check_regularisation(problems, X.dtype)
         memory = getattr(self, "_memory", None)
         landmarks = None if memory is None else memory.landmarks
+        X = placing.placed(self, X)
         kernel, bias, schedule = self._resolved_kernel(X, None), self._bias(), self._schedule()
         if landmarks is not None and self.gamma == "scale":  # that of the rows they were chosen among
             kernel = replace(kernel, gamma=landmarks.kernel.gamma)
@@ -349,36 +370,6 @@ class PegasosBase(CallbackSupportMixin, BaseEstimator):
                 f"The gap reached {worst:.3g}, above tol={self.tol:g}, after {steps} steps. Increase max_passes or "
                 "max_iter, raise lam (lower C), or use solver='sdca'."
             )
-
-    def _scores(self, X) -> np.ndarray:
-        """Scores of the rows of X in each column, the intercept included."""
-        for rows, scores in vars(self).get("_known_scores", ()):  # a search has them already
-            if X is rows:
-                return scores
-        precomputed = self._kernel.name == "precomputed"
-        X = validate_data(
-            self, X, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32], reset=False
-        )
-        X = canonical(X)
-        if self._kernel.name == "linear":
-            scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
-        elif precomputed:
-            scores = X[:, self.support_] @ self.dual_coef_.T
-        else:
-            scores = self._kernel_scores(X.astype(self.dual_coef_.dtype, copy=False))
-        return scores + self.intercept_
-
-    def _kernel_scores(self, X) -> np.ndarray:
-        scores = np.zeros((X.shape[0], len(self.dual_coef_)), self.dual_coef_.dtype)
-        if not self.support_.size:
-            return scores
-        coefficients = np.ascontiguousarray(self.dual_coef_.T)
-        widest = max(self.support_.size, PARTIAL_SUMS * len(self.dual_coef_))
-        at_once = int(np.clip(BYTES_PER_PREDICTION / (widest * scores.itemsize), 1, 4096))
-        for first in range(0, X.shape[0], at_once):
-            rows = slice(first, first + at_once)
-            scores[rows] = self._kernel.scores(X[rows], self.support_vectors_, coefficients)
-        return scores
 
     def save(self, path) -> None:
         """Write the fitted model to a file that `pegasos.load` reads; see `pegasos.save`."""

@@ -9,12 +9,12 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from pegasos.estimators import validation
+from pegasos.estimators import placing, validation
 from pegasos.estimators.base import PegasosBase, Task, missing_for_partial_fit
 from pegasos.estimators.memory import offered_if, unharmed_by_errors
-from pegasos.kernels import canonical
+from pegasos.estimators.placing import same_kind_out
 from pegasos.problems import Problems, balanced, crammer_singer, decode, one_vs_one, one_vs_rest
 
 NO_PROBABILITIES = (
@@ -273,10 +273,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
 
     def _checked(self, X, y, *, reset=True):
         """Rows and labels as `fit` takes them."""
-        y = validation.check_label_types(y)
-        accepted = False if self.kernel == "precomputed" else "csr"
-        X, y = validate_data(self, X, y, accept_sparse=accepted, dtype=[np.float64, np.float32], reset=reset)
-        return canonical(X), y
+        return placing.checked(self, X, validation.check_label_types(placing.on_host(y)), reset=reset)
 
     def _task(self, y, sample_weight, dtype) -> Task:
         """Columns for the classes of the labels y."""
@@ -321,6 +318,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
 
         return Loss.CRAMMER_SINGER if self.multi_class == "crammer_singer" else Loss[self.loss.upper()]
 
+    @same_kind_out
     def decision_function(self, X):
         """Scores of the rows of X.
 
@@ -329,22 +327,31 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
             One-vs-one votes are turned into one score per class, ties broken by confidence, as scikit-learn does.
         """
+        return self._decisions(X)
+
+    def _decisions(self, X) -> np.ndarray:
         check_is_fitted(self, "classes_")
         return decode(self._scores(X), self._scheme, len(self.classes_))
 
+    @same_kind_out
     def predict(self, X):
         """Labels of the rows of X, of the type they had in `fit`; ties go to the lowest class."""
-        scores = self.decision_function(X)
+        scores = self._decisions(X)
         places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[places]
 
+    def score(self, X, y, sample_weight=None):
+        """Mean accuracy of `predict` on the rows of X, as scikit-learn computes it."""
+        return super().score(*placing.for_score(X, y, sample_weight))
+
     @offered_if(lambda self: None if self.loss == "log_loss" and self.multi_class == "ovr" else NO_PROBABILITIES)
+    @same_kind_out
     def predict_proba(self, X):
         """Probabilities of the classes, shape (n_samples, n_classes), in the order of `classes_`; for "log_loss".
 
         Two classes: the logistic function of the score. More: that of each class against the rest, made to sum to 1.
         """
-        scores = self.decision_function(X)
+        scores = self._decisions(X)
         if scores.ndim == 1:
             later = expit(scores)
             return np.column_stack([1 - later, later])

@@ -8,12 +8,12 @@ from numbers import Real
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from pegasos.estimators import validation
+from pegasos.estimators import placing, validation
 from pegasos.estimators.base import PegasosBase, Task, missing_for_partial_fit
 from pegasos.estimators.memory import offered_if, unharmed_by_errors
-from pegasos.kernels import canonical
+from pegasos.estimators.placing import same_kind_out
 from pegasos.problems import regression
 
 
@@ -252,14 +252,10 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
     def _checked(self, X, y, *, reset=True):
         """Rows and targets, in float64, as `fit` takes them."""
         validation.check_dense_targets(y)
-        accepted = False if self.kernel == "precomputed" else "csr"
-        X, y = validate_data(
-            self, X, y, accept_sparse=accepted, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True,
-            reset=reset,
-        )  # fmt: skip
+        X, y = placing.checked(self, X, placing.on_host(y), reset=reset, multi_output=True, y_numeric=True)
         y = np.asarray(y, np.float64)
         validation.check_targets(y, X.dtype)
-        return canonical(X), y
+        return X, y
 
     def _task(self, y, sample_weight, dtype, offset=None) -> Task:
         """One column per target; with a kernel and no intercept the mean is taken off, or `offset` if it is known."""
@@ -277,6 +273,11 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
 
         return Loss.EPSILON_INSENSITIVE
 
+    def score(self, X, y, sample_weight=None):
+        """R² of `predict` on the rows of X, as scikit-learn computes it."""
+        return super().score(*placing.for_score(X, y, sample_weight))
+
+    @same_kind_out
     def predict(self, X):
         """Predicted targets of the rows of X, of the shape they had in `fit`."""
         check_is_fitted(self, "_targets")

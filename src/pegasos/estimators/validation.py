@@ -13,6 +13,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from pegasos.backends.places import beside, home, on_gpu
+from pegasos.estimators import placing
 from pegasos.kernels import Kernel, lowest_exponent
 from pegasos.problems import Problems
 
@@ -22,14 +24,10 @@ WIDEST_WEIGHTS = 1e30
 
 
 def check_supported(estimator) -> None:
-    """Raise NotImplementedError for what a later version brings."""
-    later = {
-        "device": estimator.device == "cuda",
-    }
-    for name, wanted in later.items():
-        if wanted:
-            given = getattr(estimator, name)
-            raise NotImplementedError(f"{name}={given!r} is not implemented yet; it comes in a later version.")
+    """Raise where the device asked for is not there, or cannot do what is asked."""
+    if estimator.device.startswith("cuda") and estimator.n_landmarks is not None:
+        raise ValueError(f"n_landmarks={estimator.n_landmarks} is for the CPU; set device='cpu' or 'auto'.")
+    placing.check_available(estimator.device)
 
 
 def check_combinations(estimator) -> None:
@@ -122,7 +120,8 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
     """Sample weights in float64, or None."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    rows = np.empty((X.shape[0], 0)) if on_gpu(X) else X
+    weights = _check_sample_weight(placing.on_host(sample_weight), rows, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight is zero for every row; at least two rows need a positive weight.")
     return weights
@@ -178,8 +177,8 @@ def check_magnitudes(X, squares: np.ndarray | None, kernel: Kernel, bias: float,
 
 
 def _hint_uneven(X, bias: float) -> None:
-    sizes = np.zeros(X.shape[1])
-    for first in range(0, len(X), 256):  # both looks at a part while it is in the cache
+    sizes = home(np.maximum(X.max(axis=0), -X.min(axis=0))) if on_gpu(X) else np.zeros(X.shape[1])
+    for first in range(0, 0 if on_gpu(X) else len(X), 256):  # both looks at a part while it is in the cache
         part = X[first : first + 256]
         if len(part) == 256 and part.flags.c_contiguous:  # sixteen rows side by side: long loops are faster
             part = part.reshape(16, -1)
@@ -212,8 +211,9 @@ def check_definite(X, kernel: Kernel, tol: float | None) -> bool:
     if kernel.name == "linear":
         return True
     places = np.unique(np.linspace(0, X.shape[0] - 1, SAMPLE).astype(int))
-    rows = X[places]
-    values = rows[:, places] if kernel.name == "precomputed" else kernel(rows, rows)
+    there = beside(places, X)
+    rows = X[there]
+    values = home(rows[:, there] if kernel.name == "precomputed" else kernel(rows, rows))
     if kernel.name in ("rbf", "laplacian"):
         _warn_underflow(values, kernel)
         return True

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pegasos.kernels import STRIP
+from pegasos.backends import cpu
 from pegasos.state import State
 
 
@@ -45,14 +45,15 @@ class Rows:
     """
 
     dual = False  # the state has one coefficient per training row
-    at_once = STRIP  # rows of one product
     by_products = False  # rows that have to be computed are, by dense products, which like many at once
     bounded = False  # Gram matrices are upper bounds, so the norm of the state has to be looked up
     largest_block_batch = 1024  # a larger batch fills blocks by itself and needs no look-ahead
     block_length: int | None = None  # draws of a look-ahead block, where the kind of rows decides
 
-    def __init__(self, X, n_state: int, bias: float):
+    def __init__(self, X, n_state: int, bias: float, verbs: Any = cpu):
         self.X = X
+        self.verbs, self.xp = verbs, verbs.xp
+        self.at_once = verbs.AT_ONCE  # rows of one product
         self.n_rows = X.shape[0]
         self.n_state = n_state
         self.dtype = np.dtype(X.dtype)
@@ -71,8 +72,8 @@ class Rows:
         """Gather rows in this order, as an earlier solve did."""
 
     def way(self, columns_per_row: float) -> Way:
-        """How single steps go when a row belongs to so many columns."""
-        return Way.BLOCKS
+        """How single steps go when a row belongs to so many columns; on a GPU many have to go side by side."""
+        return Way.BLOCKS if self.verbs.ON_GPU else self._way(columns_per_row)
 
     @property
     def squares(self) -> np.ndarray:
@@ -96,11 +97,11 @@ class Rows:
 
     def zeros(self, n_columns: int) -> np.ndarray:
         """An empty state."""
-        return np.zeros((self.n_state + (self.bias > 0), n_columns), self.dtype)
+        return self.xp.zeros((self.n_state + (self.bias > 0), n_columns), self.dtype)
 
     def block(self, index, *, whole: bool = False) -> Block:
         """The rows `index`, an array or a slice; `whole` if all of what is known of them will be needed."""
-        numbers = np.arange(self.n_rows)[index] if isinstance(index, slice) else index
+        numbers = self.xp.arange(self.n_rows)[index] if isinstance(index, slice) else index
         return Block(numbers, self._values(index, whole))
 
     def blocks(self, index: np.ndarray | None = None) -> Iterator[Block]:
@@ -123,12 +124,13 @@ class Rows:
         gram = self._gram(block)
         if self.bias > 0:
             gram = gram + self.dtype.type(self.bias**2)
-        known = np.ones(len(gram), bool)
-        return Gram(np.ascontiguousarray(gram, self.dtype), known, np.empty((0, 0), self.dtype), self.bias)
+        known = self.xp.ones(len(gram), bool)
+        none = self.xp.empty((0, 0), self.dtype)
+        return Gram(self.xp.ascontiguousarray(gram, self.dtype), known, none, self.bias)
 
     def products(self, n_columns: int) -> np.ndarray:
         """Room for <S, x> of all rows where keeping it up to date is cheaper than computing it; else (0, 0)."""
-        return np.zeros((0, 0), self.dtype)
+        return self.xp.zeros((0, 0), self.dtype)
 
     def scores_now(self, block: Block, state: State) -> np.ndarray:
         """The scores of the state itself; read off where they are kept."""
@@ -137,7 +139,8 @@ class Rows:
     def model_scores(self, index: np.ndarray, state: State) -> np.ndarray:
         """Scores of the rows `index` by the model that `state` reports, shape (P, rows)."""
         model = state.model().astype(self.dtype, copy=False)
-        scores = np.empty((model.shape[1], len(index)), self.dtype)
+        index = self.verbs.beside(index)
+        scores = self.xp.empty((model.shape[1], len(index)), self.dtype)
         for first in range(0, len(index), self.at_once):
             part = slice(first, first + self.at_once)
             scores[:, part] = self.scores(self.block(index[part]), model)
@@ -163,7 +166,10 @@ class Rows:
 
     def square_norms(self, coefficients: np.ndarray) -> np.ndarray:
         """||w||² of each column, in float64."""
-        return np.einsum("ij,ij->j", coefficients, coefficients, dtype=np.float64)
+        return self.verbs.home(self.xp.einsum("ij,ij->j", coefficients, coefficients, dtype=np.float64))
+
+    def _way(self, columns_per_row):
+        return Way.BLOCKS
 
     def _values(self, index, whole):
         return self.X[index]

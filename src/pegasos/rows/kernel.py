@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pegasos.backends import cpu
-from pegasos.backends.blas import add_product
 from pegasos.kernels import FROM_PRODUCT, STRIP, Kernel, squared_norms
 from pegasos.rows.base import Gram, Rows, Way
 from pegasos.step import Average
@@ -37,9 +36,9 @@ class KernelRows(Rows):
 
     def __init__(
         self, X, kernel: Kernel, bias: float = 0.0, cache_bytes: float = 2e9, draws: float = np.inf, squares=None,
-        until: float = np.inf, matrix: np.ndarray | None = None, keep: bool = True,
+        until: float = np.inf, matrix: np.ndarray | None = None, keep: bool = True, verbs: Any = cpu,
     ):  # fmt: skip
-        super().__init__(X, X.shape[0], bias)
+        super().__init__(X, X.shape[0], bias, verbs)
         self.kernel = kernel
         self.matrix: Any = matrix
         if kernel.name == "precomputed":
@@ -47,18 +46,20 @@ class KernelRows(Rows):
             return
         self.norms = None
         if kernel.name == "rbf":
-            self.norms = (squared_norms(X) if squares is None else squares).astype(self.dtype)
-        self._support = SupportRows(X, self.norms, max(cache_bytes / 2, LEAST_SUPPORT_BYTES))
+            self.norms = verbs.beside(squared_norms(X) if squares is None else squares).astype(self.dtype)
+        self._support: Any = None  # on a GPU: to find support rows takes longer than to go over all
+        if not verbs.ON_GPU:
+            self._support = SupportRows(X, self.norms, max(cache_bytes / 2, LEAST_SUPPORT_BYTES))
         fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
         if matrix is None and keep and fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
             self.matrix = kernel.matrix(X, self.norms, in_time_for(until))
         self.by_products = kernel.name in FROM_PRODUCT and not hasattr(X, "indptr")
         if self.matrix is None:
-            self.at_once = int(np.clip(cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, STRIP))
+            self.at_once = int(np.clip(cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, self.at_once))
 
     def abreast(self):
         """The same rows for another solve at the same time, which gathers its own support rows."""
-        if self.matrix is not None:
+        if self.matrix is not None or self._support is None:
             return self
         other = copy.copy(self)
         other._support = SupportRows(self.X, self.norms, self._support.most_bytes)
@@ -67,15 +68,15 @@ class KernelRows(Rows):
     @property
     def gathered(self):
         """The order in which support rows were gathered."""
-        return super().gathered if self.matrix is not None else self._support.order
+        return super().gathered if self.matrix is not None or self._support is None else self._support.order
 
     def gather(self, order) -> None:
         """Gather support rows in this order."""
-        if self.matrix is None and order.size:
+        if self.matrix is None and self._support is not None and order.size:
             self._support.of(order)
 
-    def way(self, columns_per_row):
-        """With the matrix at hand, all scores are kept up to date, and only rows that pull cost anything."""
+    def _way(self, columns_per_row):
+        # With the matrix at hand, all scores are kept up to date, and only rows that pull cost anything.
         return Way.EITHER if self.matrix is not None else Way.BLOCKS
 
     @property
@@ -92,18 +93,18 @@ class KernelRows(Rows):
     def squares(self) -> np.ndarray:
         """K(x, x) of the rows, the constant feature included."""
         if self.matrix is None:
-            return self.kernel.diagonal(self.X, self.norms) + self.bias**2
-        return self.matrix.diagonal().astype(np.float64) + self.bias**2
+            return self.verbs.home(self.kernel.diagonal(self.X, self.norms)) + self.bias**2
+        return self.verbs.home(self.matrix.diagonal()).astype(np.float64) + self.bias**2
 
     def products(self, n_columns):
         """Room for <S, x> of all rows; a column's numbers lie side by side."""
-        return np.zeros((self.n_rows, n_columns) if self.matrix is not None else (0, 0), self.dtype, order="F")
+        return self.xp.zeros((self.n_rows, n_columns) if self.matrix is not None else (0, 0), self.dtype, order="F")
 
     def scores_now(self, block, state):
         """The scores of the state itself; read off where they are kept."""
         if not state.products.size:
             return self.scores(block, state.sums)
-        scores = np.take(state.products.T, block.rows, axis=1)
+        scores = self.xp.take(state.products.T, block.rows, axis=1)
         if self.bias > 0:
             scores += self.bias * state.sums[-1][:, None]
         return scores.astype(self.dtype, copy=False)
@@ -112,19 +113,16 @@ class KernelRows(Rows):
         """Scores of the rows `index` by the model that `state` reports; the last iterate's may be read off."""
         if not state.products.size or state.average != Average.LAST:
             return super().model_scores(index, state)
-        scores = state.products[index].T
+        scores = state.products[self.verbs.beside(index)].T
         if self.bias > 0:
             scores = scores + self.bias * state.sums[-1][:, None]
-        return (scores * state.scales[:, None]).astype(self.dtype)
+        return (scores * self.verbs.beside(state.scales)[:, None]).astype(self.dtype)
 
     def follow(self, block, pulls, state) -> None:
         """Bring the kept scores up to date with the pulls of a block."""
-        moved = np.flatnonzero(pulls.any(axis=0))
-        if state.products.size and moved.size:
-            few = moved.size < 0.9 * pulls.shape[1]
-            pulls = np.ascontiguousarray(pulls[:, moved]) if few else pulls
-            strip = self.matrix[block.rows[moved]] if few else self._strip(block)
-            add_product(state.products, strip.T, pulls.T)
+        if state.products.size:
+            strip = block.values.values if isinstance(block.values, Strip) else None
+            self.verbs.follow(state.products, self.matrix, block.rows, strip, pulls)
 
     def refresh(self, state) -> None:
         """Compute the kept scores anew, now and then, so that rounding does not pile up."""
@@ -144,6 +142,8 @@ class KernelRows(Rows):
     def _products(self, block, sums):
         if self.matrix is not None:
             return sums.T @ self._strip(block).T
+        if self._support is None:
+            return self.kernel.scores(block.values, self.X, sums, self._own_squares(block), self.norms).T
         support = np.flatnonzero(sums.any(axis=1))
         if not support.size:
             return np.zeros((sums.shape[1], len(block.rows)), self.dtype)
@@ -155,14 +155,12 @@ class KernelRows(Rows):
         """Inner products of the block's rows; with the matrix at hand the diagonal will do to begin with."""
         if self.matrix is None or isinstance(block.values, Strip):
             return super().gram(block)
-        size = len(block.rows)
-        values = np.empty((size, size), self.dtype)
-        values.flat[:: size + 1] = self.matrix[block.rows, block.rows] + self.bias**2
-        return Gram(values, np.zeros(size, bool), self.matrix, self.bias)
+        values, known = self.verbs.gram_of(self.matrix, block.rows, self.bias)
+        return Gram(values, known, self.matrix, self.bias)
 
     def _gram(self, block):
         if self.matrix is not None:
-            return np.take(self._strip(block), block.rows, axis=1)
+            return self.xp.take(self._strip(block), block.rows, axis=1)
         # In tiles, too: threads of BLAS go on waiting for work a while after a product, in the way of ours.
         return self.kernel.matrix(block.values, self._own_squares(block))
 
@@ -170,15 +168,15 @@ class KernelRows(Rows):
         return None if self.norms is None else self.norms[block.rows]
 
     def _add(self, block, pulls, sums):
-        cpu.scatter_rows(sums, block.rows, pulls)
+        self.verbs.scatter_rows(sums, block.rows, pulls)
 
     def square_norms(self, coefficients):
         """||w||² of each column: one scoring pass."""
-        norms = np.zeros(coefficients.shape[1])
+        norms = self.xp.zeros(coefficients.shape[1])
         for block in self.blocks():
             own = coefficients[block.rows]
-            norms += np.einsum("ip,pi->p", own, self.scores(block, coefficients), dtype=np.float64)
-        return norms
+            norms += self.xp.einsum("ip,pi->p", own, self.scores(block, coefficients), dtype=np.float64)
+        return self.verbs.home(norms)
 
 
 def in_time_for(until: float) -> Callable[[float], bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pegasos.backends import cpu
-from pegasos.kernels import STRIP, rows_of_entries, squared_norms
+from pegasos.kernels import rows_of_entries, squared_norms
 from pegasos.rows.base import Rows, Way
 
 DIRECT_COLUMNS = 32  # columns a row belongs to, below which inner products beat look-ahead blocks
@@ -23,8 +23,8 @@ def squares_of(X) -> np.ndarray:
 class DenseRows(Rows):
     """Rows of a dense matrix; the state is W, features × columns."""
 
-    def __init__(self, X: np.ndarray, bias: float = 0.0, squares: np.ndarray | None = None):
-        super().__init__(X, X.shape[1], bias)
+    def __init__(self, X: np.ndarray, bias: float = 0.0, squares: np.ndarray | None = None, verbs=cpu):
+        super().__init__(X, X.shape[1], bias, verbs)
         self._squares = squares
 
     @property
@@ -34,8 +34,8 @@ class DenseRows(Rows):
             self._squares = squared_norms(self.X)
         return self._squares + self.bias**2
 
-    def way(self, columns_per_row):
-        """Few columns a row: inner products cost only those; many: matrix products are faster."""
+    def _way(self, columns_per_row):
+        # Few columns a row: inner products cost only those; many: matrix products are faster.
         return Way.DIRECT if columns_per_row <= DIRECT_COLUMNS and self.X.flags.c_contiguous else Way.BLOCKS
 
     @property
@@ -45,7 +45,7 @@ class DenseRows(Rows):
 
     def zeros(self, n_columns):
         """An empty state; a column's numbers lie side by side."""
-        return np.asfortranarray(super().zeros(n_columns))
+        return self.xp.asfortranarray(super().zeros(n_columns))
 
     def _products(self, block, sums):
         return sums.T @ block.values.T
@@ -60,16 +60,15 @@ class SparseRows(Rows):
     def __init__(self, X, bias: float = 0.0, squares: np.ndarray | None = None):
         super().__init__(X, X.shape[1], bias)
         self._squares = (squared_norms(X) if squares is None else squares) + self.bias**2
-        self.at_once = min(STRIP, rows_of_entries(X, 2**16))  # a block of CSR rows is a copy
+        self.at_once = min(self.at_once, rows_of_entries(X, 2**16))  # a block of CSR rows is a copy
 
     @property
     def squares(self):
         """Squared norms of the rows, the constant feature included."""
         return self._squares
 
-    def way(self, columns_per_row):
-        """A gather per row serves all its columns."""
-        return Way.SPARSE
+    def _way(self, columns_per_row):
+        return Way.SPARSE  # a gather per row serves all its columns
 
     @property
     def width(self):

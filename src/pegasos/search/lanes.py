@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pegasos.estimators import validation
+from pegasos.backends.places import beside
+from pegasos.estimators import placing, validation
 from pegasos.estimators.base import PegasosBase, Task
 from pegasos.kernels import USE_GAMMA, Kernel
 from pegasos.landmarks import Landmarks
@@ -26,11 +27,25 @@ class Data:
         self.about = about  # attributes that a fit on these rows would leave on an estimator
         self.pairwise = pairwise  # X is a kernel matrix
         self.wrap = wrap  # makes an estimator of these rows one of the user's rows, of which these were made
-        self.matrices = Matrices(X)
+        self._places: dict[bool, Matrices] = {}
+
+    def placed(self, estimator: PegasosBase, multiplications: float) -> Matrices:
+        """The rows where an estimator wants to work, once for all that work there, and their kernel matrices."""
+        gpu = placing.wants_gpu(estimator, self.X, multiplications)
+        if gpu not in self._places:
+            there = placing.placed(estimator, self.X, multiplications)
+            self._places[gpu] = Matrices(there, self.X if hasattr(self.X, "indptr") else there)
+        return self._places[gpu]
+
+    def forget(self) -> None:
+        """Keep no kernel matrix."""
+        for matrices in self._places.values():
+            matrices.forget()
 
     def only(self, rows: np.ndarray) -> Data:
         """Some of the rows, in this order."""
-        X = self.X[np.ix_(rows, rows)] if self.pairwise else self.X[rows]
+        there = beside(rows, self.X)
+        X = self.X[there][:, there] if self.pairwise else self.X[there]
         weights = None if self.weights is None else self.weights[rows]
         return Data(X, self.y[rows], weights, self.about, pairwise=self.pairwise, wrap=self.wrap)
 
@@ -55,6 +70,11 @@ class Lane:
     strand: Strand
     lam: np.ndarray
     stops: list[tuple[int, np.ndarray]] = field(default_factory=list)  # candidate, steps of each column
+
+    @property
+    def cells(self) -> list[tuple[int, Fold]]:
+        """Candidates and fold."""
+        return [(candidate, self.strand.place.fold) for candidate, _ in self.stops]
 
 
 @dataclass
@@ -89,7 +109,7 @@ def strand_of(estimator: PegasosBase, data: Data, place: Place) -> Strand:
     weights = data.weights_of(place.train)
     task = estimator._task(data.y[place.train], weights, data.X.dtype)
     by_rows = estimator.gamma == "scale" and estimator.kernel in USE_GAMMA
-    X = data.X[place.train] if by_rows else data.X
+    X = data.X[beside(place.train, data.X)] if by_rows else data.X
     kernel, schedule = estimator._resolved_kernel(X, weights), estimator._schedule()
     used = place.train if weights is None else place.train[task.problems.row_sets.any(axis=1)]
     return Strand(place, task, kernel, schedule, estimator._chosen_landmarks(data.X, kernel, schedule.seed, used))

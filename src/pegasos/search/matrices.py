@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pegasos.backends.places import beside
 from pegasos.kernels import FROM_PRODUCT, Kernel, inner_products, squared_norms
 from pegasos.rows import in_time_for
 from pegasos.search.alike import same
@@ -16,11 +17,12 @@ class Matrices:
 
     Parameters
     ----------
-    X : ndarray or CSR matrix
+    X : ndarray or CSR matrix, or an array on a GPU
+    seen : the same rows where their norms are computed; None: X
     """
 
-    def __init__(self, X):
-        self.X = X
+    def __init__(self, X, seen=None):
+        self.X, self.seen = X, X if seen is None else seen
         self.n_bytes = float(X.shape[0]) ** 2 * X.dtype.itemsize  # of one matrix
         self._products: Any = None
         self._matrix: Any = None
@@ -31,7 +33,7 @@ class Matrices:
     def squares(self) -> np.ndarray:
         """Squared norms of the rows, in float64."""
         if self._squares is None:
-            self._squares = squared_norms(self.X)
+            self._squares = squared_norms(self.seen)
         return self._squares
 
     def of(self, kernel: Kernel, cache_bytes: float, *, more: bool, until: float = np.inf) -> np.ndarray | None:
@@ -47,7 +49,7 @@ class Matrices:
             return None
         if self._products is None and more and kernel.name in FROM_PRODUCT and 2.5 * self.n_bytes <= cache_bytes:
             self._products = inner_products(self.X, in_time_for(until))
-        own = self.squares.astype(self.X.dtype) if kernel.name == "rbf" else None
+        own = beside(self.squares.astype(self.X.dtype), self.X) if kernel.name == "rbf" else None
         products = self._products if kernel.name in FROM_PRODUCT else None
         out, self._matrix = self._matrix, None
         self._matrix = kernel.matrix(self.X, own, in_time_for(until), products, out)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn import config_context, get_config
 
+from pegasos.backends.places import beside, home, on_gpu
 from pegasos.backends.threads import blas_limited, blas_threads
-from pegasos.estimators import validation
+from pegasos.estimators import placing, validation
 from pegasos.estimators.base import PegasosBase, Task
 from pegasos.kernels import Kernel
 from pegasos.marks import Marks
@@ -60,7 +61,7 @@ class Group:
     @property
     def cells(self) -> list[tuple[int, Any]]:
         """All cells: candidate and fold."""
-        return [(candidate, lane.strand.place.fold) for lane in self.lanes for candidate, _ in lane.stops]
+        return [cell for lane in self.lanes for cell in lane.cells]
 
 
 def evaluate(
@@ -78,14 +79,15 @@ def evaluate(
             continue
         others = any(not same(later.kernel, group.kernel) for later in groups[number + 1 :])
         try:
-            _Run(group, data, board, deadline, others).all_slabs(left_here)
+            with placing.precision(group.estimator.device):
+                _Run(group, data, board, deadline, others).all_slabs(left_here)
         except Exception as error:  # whatever a kernel function or the data make of it
             if error is board.scoring_error:
                 raise
             for candidate, fold in group.cells:
                 if not board.has(candidate, fold):
                     board.failed(candidate, fold, error)
-    data.matrices.forget()
+    data.forget()
 
 
 def _groups(candidates: dict[int, PegasosBase], data: Data, places: list[Place], board: Board) -> list[Group]:
@@ -128,13 +130,15 @@ class _Run:
         self.estimator, self.kernel, self.bias = estimator, kernel, estimator._bias()
         self.began, self.stopped = time.perf_counter(), False
         self.scoring_before = board.seconds_of_scoring
-        if data.pairwise:
-            validation.check_precomputed(X)
-        squares = None if kernel.name in ("precomputed", "callable") else data.matrices.squares
-        validation.check_magnitudes(X, squares, kernel, self.bias)
-        self.definite = estimator._definite(X, kernel)
-        self.landmarks = group.strands[0].landmarks
         longest = max(int(steps.max()) for lane in group.lanes for _, steps in lane.stops)
+        self.matrices = data.placed(estimator, self._multiplications(longest))
+        self.there, seen = self.matrices.X, self.matrices.seen
+        if data.pairwise:
+            validation.check_precomputed(seen)
+        squares = None if kernel.name in ("precomputed", "callable") else self.matrices.squares
+        validation.check_magnitudes(seen, squares, kernel, self.bias)
+        self.definite = estimator._definite(seen, kernel)
+        self.landmarks = group.strands[0].landmarks
         self.schedule = replace(
             group.strands[0].schedule, max_steps=longest, max_passes=np.inf, certified=estimator.tol is not None,
             count_violations=False,
@@ -146,11 +150,26 @@ class _Run:
             and longest * (self.schedule.batch or X.shape[0]) > X.shape[0]
         ):
             until = deadline.at(0.5)
-            matrix = data.matrices.of(kernel, estimator._cache_bytes(), more=others, until=until)
-        self.rows = estimator._rows(
-            X, squares, kernel, self.bias, self.schedule, matrix=matrix, keep=False, landmarks=self.landmarks
-        )
+            matrix = self.matrices.of(kernel, self._cache_bytes(), more=others, until=until)
+        self.squares = squares
+        self.rows = self._rows(matrix)
         self.light = board.only_passes_on(estimator) and data.wrap is None
+
+    def _rows(self, matrix, share: float = 1.0) -> Any:
+        return self.estimator._rows(
+            self.there, self.squares, self.kernel, self.bias, self.schedule, matrix=matrix, keep=False,
+            landmarks=self.landmarks, share=share,
+        )  # fmt: skip
+
+    def _cache_bytes(self) -> float:
+        room = self.estimator._cache_bytes(self.there)
+        if self.estimator.cache_size is None and on_gpu(self.there):  # what is free there is what matrices have left
+            room += self.matrices.bytes_taken()
+        return room
+
+    def _multiplications(self, longest: int) -> float:
+        n_columns = sum(len(lane.lam) for lane in self.group.lanes)
+        return placing.multiplications_of(self.estimator, self.data.X, longest, n_columns)
 
     def all_slabs(self, lanes_left: int) -> None:
         """Run all lanes; `lanes_left` in this group and later ones share the time that is left.
@@ -161,7 +180,7 @@ class _Run:
         lanes = self.group.lanes
         n_columns = sum(len(lane.lam) for lane in lanes)
         least = ABREAST_FROM_MATRIX if self.rows.dual else ABREAST_FROM
-        abreast = int(np.clip(n_columns // least, 1, min(blas_threads(), len(lanes))))
+        abreast = 1 if on_gpu(self.there) else int(np.clip(n_columns // least, 1, min(blas_threads(), len(lanes))))
         waves = -(-n_columns // max(abreast, self._most_columns()))
         waiting = slabs(lanes, waves * abreast)
         with blas_limited(blas_threads() // abreast) if abreast > 1 else nullcontext():
@@ -199,10 +218,26 @@ class _Run:
         by_row = rows.matrix is not None if rows.dual else rule == Rule.SDCA or self.schedule.certified
         scores = max(len(place.test) + len(place.train) * ("train" in self.board.sides) for place in places)
         each = 2.0 * (states * rows.n_state + by_row * rows.n_rows + scores) * rows.dtype.itemsize
-        room = self.estimator._cache_bytes() - self.data.matrices.bytes_taken()
+        room = self._cache_bytes() - self.matrices.bytes_taken()
         return int(np.clip(room / each, NARROWEST, WIDEST * blas_threads()))
 
     def _run(self, slab: list[Lane], max_time: float | None) -> None:
+        """Run the lanes of a slab; where a GPU has not enough memory for all, one half after the other."""
+        left = [lane for lane in slab if any(not self.board.has(*cell) for cell in lane.cells)]
+        try:
+            self._solve(left, max_time)
+            return
+        except MemoryError:
+            if not on_gpu(self.there) or (len(left) == 1 and self.rows.matrix is None):
+                raise
+        placing.free()
+        if len(left) == 1:
+            self.rows = self._rows(None, share=1 / 16)
+        for half in (left[: len(left) // 2], left[len(left) // 2 :]):
+            if half:
+                self._run(half, max_time)
+
+    def _solve(self, slab: list[Lane], max_time: float | None) -> None:
         if self.estimator.max_time is not None:  # of each fit
             own = self.estimator.max_time * sum(len(lane.stops) for lane in slab)
             max_time = own if max_time is None else min(own, max_time)
@@ -253,8 +288,8 @@ class _Harvest:
         place = self.slab[self.lane_of[places[0]]].strand.place
         index = {"train": place.train, "test": place.test}
         sides = run.board.sides if run.light else ()
-        scores = {side: self.rows.model_scores(index[side], state) for side in sides}
-        model = None if run.light else state.model().astype(run.rows.dtype, copy=False)
+        scores = {side: home(self.rows.model_scores(index[side], state)) for side in sides}
+        model = None if run.light else home(state.model()).astype(run.rows.dtype, copy=False)
         for i, column in enumerate(places):
             lane = int(self.lane_of[column])
             for stop in np.flatnonzero(which[i]):
@@ -294,7 +329,8 @@ class _Harvest:
         run, n_state = self.run, self.run.rows.n_state
         model = np.column_stack(cell.models)
         model = np.vstack([model[train if run.rows.dual else slice(n_state)], model[n_state:]])  # with the constant's
-        X = run.data.X[np.ix_(train, train)] if run.data.pairwise else run.data.X[train]
+        there = beside(train, run.data.X)
+        X = run.data.X[there][:, there] if run.data.pairwise else run.data.X[there]
         found = run.estimator._model_attributes(model, X, run.kernel, run.bias, task.offset, run.landmarks)
         if run.landmarks is not None:  # their places among the training rows, in order
             places = np.argsort(train)[np.searchsorted(np.sort(train), found["support_"])]

@@ -222,7 +222,8 @@ class Run:
             return clock.interrupted == interrupted and not clock.seconds > clock.max_time
 
         sloped = bool((self.at.dual == -np.inf).any())  # no whole pass, or not of a kind that proves something
-        with closing(windows(self.source, self.n_chunks, prepare=self.prepare)) as read:
+        n_chunks = max(1, self.n_chunks // 2)  # predictions and losses take memory, too
+        with closing(windows(self.source, n_chunks, prepare=self.prepare)) as read:
             found = judged(read, self.setting, state, sloped=sloped, tally=tally, go_on=go_on)
         self.work.end_reading()
         if found is None:

@@ -11,6 +11,7 @@ Arrays shared by the verbs::
 `size` columns side by side are a group (`pegasos.step`): 1, or the number of classes under Crammer–Singer.
 """
 
+from pegasos.backends.cpu.arrays import AT_ONCE, ON_GPU, beside, follow, gram_of, home, lent, shown, xp
 from pegasos.backends.cpu.batches import (
     batch_account,
     batch_pulls,
@@ -24,9 +25,12 @@ from pegasos.backends.cpu.sparse import row_losses, row_squares, row_steps
 from pegasos.backends.cpu.steps import block_steps, direct_steps, earlier_draws
 
 __all__ = [
+    "AT_ONCE",
+    "ON_GPU",
     "add_losses",
     "batch_account",
     "batch_pulls",
+    "beside",
     "block_steps",
     "close_columns",
     "count_violations",
@@ -34,9 +38,15 @@ __all__ = [
     "direct_steps",
     "dual_terms",
     "earlier_draws",
+    "follow",
+    "gram_of",
+    "home",
+    "lent",
     "open_columns",
     "row_losses",
     "row_squares",
     "row_steps",
     "scatter_rows",
+    "shown",
+    "xp",
 ]

@@ -1,0 +1,54 @@
+"""CUDA verbs: the same names as in `backends.cpu`, with arrays of CuPy and kernels of numba-cuda.
+
+The kernels are compiled from the scalar functions of `pegasos.step`, `losses` and `groups`, so there is no second text of
+the algorithm. All runs on CuPy's current stream. Where Numba simulates CUDA (``NUMBA_ENABLE_CUDASIM=1``, for tests without
+a GPU) arrays are NumPy's.
+"""
+
+from pegasos.backends.cuda.verbs import (
+    AT_ONCE,
+    BLOCK,
+    LARGEST_BLOCK,
+    ON_GPU,
+    add_losses,
+    batch_account,
+    batch_pulls,
+    beside,
+    block_steps,
+    close_columns,
+    count_violations,
+    dual_terms,
+    earlier_draws,
+    follow,
+    gram_of,
+    home,
+    lent,
+    open_columns,
+    scatter_rows,
+    shown,
+    xp,
+)
+
+__all__ = [
+    "AT_ONCE",
+    "BLOCK",
+    "LARGEST_BLOCK",
+    "ON_GPU",
+    "add_losses",
+    "batch_account",
+    "batch_pulls",
+    "beside",
+    "block_steps",
+    "close_columns",
+    "count_violations",
+    "dual_terms",
+    "earlier_draws",
+    "follow",
+    "gram_of",
+    "home",
+    "lent",
+    "open_columns",
+    "scatter_rows",
+    "shown",
+    "xp",
+]

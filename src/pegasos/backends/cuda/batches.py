@@ -1,0 +1,115 @@
+"""Steps of many rows each, whose products the caller makes, and what adds pulls to a state."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from numba import cuda, float64
+
+from pegasos.backends.cuda.sums import THREADS, added_up
+from pegasos.step import close_step, folded, mark_of, open_step, pulls_of
+
+
+@cuda.jit(cache=True)
+def open_columns(columns, scales, rule, average):
+    """Begin one step of every unfinished column, a thread each."""
+    p = cuda.grid(1)
+    if p < columns.size and columns[p].steps < columns[p].limit:
+        scales[p] = open_step(columns[p], rule, average)
+
+
+@cache
+def batch_pulls(size):
+    """The kernel for pulls of the rows `index` in groups of `size` columns: a thread for each group and row."""
+
+    @cuda.jit(cache=True)
+    def pulls_of_rows(columns, scales, scores, index, labelings, weights, pulls, rule, loss):
+        lead, b = cuda.blockIdx.y * size, cuda.grid(1)
+        if b >= index.size:
+            return
+        f = cuda.local.array(size, float64)
+        held = cuda.local.array(size, float64)
+        found = cuda.local.array(size, float64)
+        leader, i = columns[lead], index[b]
+        s = float(weights[i, leader.row_set])
+        for q in range(size):
+            f[q] = scales[lead + q] * scores[lead + q, b]
+            held[q] = found[q] = 0.0
+        if s != 0.0 and leader.steps < leader.limit:
+            pulls_of(leader, rule, loss, labelings[i, leader.labeling], s, f, held, 0.0, found)
+        for q in range(size):
+            pulls[lead + q, b] = found[q]
+
+    return pulls_of_rows
+
+
+@cuda.jit(cache=True)
+def batch_account(size, columns, pulls, index, labelings, before, after, loss):
+    """Follow ||S||² and the dual mass over a batch: a thread block for each column."""
+    p, r = cuda.blockIdx.x, cuda.threadIdx.x
+    labeling = columns[p].labeling
+    square, mass = 0.0, 0.0
+    for b in range(r, index.size, THREADS):
+        v = float(pulls[p, b])
+        if v != 0.0:
+            square += v * (float(before[p, b]) + float(after[p, b]))
+            mass += v * mark_of(loss, labelings[index[b], labeling], p % size)
+    square = added_up(square)
+    mass = added_up(mass)
+    if r == 0:
+        columns[p].square += square
+        columns[p].mass += mass
+
+
+@cuda.jit(cache=True)
+def close_columns(size, columns, rule, project, sums, weighted_sums, alpha, any_fold):
+    """End one step of every unfinished group, a thread block each; `any_fold` tells of folded states."""
+    lead, r = cuda.blockIdx.x * size, cuda.threadIdx.x
+    folding = cuda.shared.array(1, float64)
+    if columns[lead].steps >= columns[lead].limit:
+        return
+    cuda.syncthreads()
+    if r == 0:
+        folding[0] = 1.0 if close_step(columns, lead, size, rule, project) else 0.0
+    cuda.syncthreads()
+    if folding[0] == 0.0:
+        return
+    for p in range(lead, lead + size):
+        shrink, average = columns[p].shrink, columns[p].average
+        for j in range(r, sums.shape[0], THREADS):
+            if weighted_sums.size:
+                weighted_sums[j, p] -= average * sums[j, p]
+            sums[j, p] *= shrink
+        for i in range(r, alpha.shape[0], THREADS):
+            alpha[i, p] *= shrink
+    cuda.syncthreads()
+    if r == 0:
+        any_fold[0] = 1
+        for p in range(lead, lead + size):
+            folded(columns[p])
+
+
+@cuda.jit(cache=True)
+def scatter_rows(target, index, pulls):
+    """target[index] += pulls.T, a thread for each number; of draws of one row the first adds all, in their order."""
+    p, b = cuda.grid(2)
+    if p >= pulls.shape[0] or b >= index.size:
+        return
+    i = index[b]
+    for e in range(b):
+        if index[e] == i:
+            return
+    total = pulls[p, b]
+    for e in range(b + 1, index.size):
+        if index[e] == i:
+            total += pulls[p, e]
+    if total != 0.0:
+        target[i, p] += total
+
+
+@cuda.jit(cache=True)
+def count_violations(violations, index, pulls):
+    """Count each row that pulls."""
+    p, b = cuda.grid(2)
+    if p < pulls.shape[0] and b < index.size and pulls[p, b] != 0.0:
+        cuda.atomic.add(violations, (index[b], p), 1)

@@ -1,0 +1,148 @@
+"""The verbs as the solver calls them: arrays in, kernels launched, nothing waited for but what the host has to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from pegasos.backends.cuda import batches, scoring, steps
+from pegasos.backends.cuda.launching import SIMULATED, Records, launch, xp
+from pegasos.backends.cuda.sums import THREADS
+
+ON_GPU = True
+BLOCK = 512  # draws of a look-ahead block: threads of a thread block
+LARGEST_BLOCK = 1024
+AT_ONCE = 8192  # rows of one product
+
+
+def beside(values) -> Any:
+    """An array of the host on the GPU."""
+    return np.asarray(values) if SIMULATED else xp.asarray(values)
+
+
+def home(array) -> np.ndarray:
+    """An array of the GPU on the host."""
+    return array.get() if hasattr(array, "get") else np.asarray(array)
+
+
+def shown(columns: np.ndarray) -> Any:
+    """The records of the columns on the GPU, for kernels to read."""
+    if SIMULATED:
+        return columns.view(steps.RECORD)
+    there = xp.empty(columns.nbytes, np.uint8)
+    there.set(np.ascontiguousarray(columns).view(np.uint8))
+    return Records(there, columns.dtype)
+
+
+@contextmanager
+def lent(columns: np.ndarray) -> Iterator[Any]:
+    """The records of the columns on the GPU, for kernels to change; they come back at the end."""
+    there = shown(columns)
+    yield there
+    if not SIMULATED:
+        columns[...] = there.there.get().view(columns.dtype)
+
+
+def block_steps(
+    first, last, group, columns, scores, gram, known, matrix, bias, index, earlier, labelings, weights, alpha,
+    violations, pulls, weighted, folds, k, rule, loss, average, project,
+):  # fmt: skip
+    """Take the steps of a block; `gram` is complete, so `known`, `matrix`, `bias` and `earlier` are not looked at."""
+    seen = (columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted)
+    threads = -(-len(index) // steps.LANES) * steps.LANES
+    if k == 1 and group is None and not project and not SIMULATED:
+        launch(steps.single_steps, len(pulls), threads, *seen, rule, loss, average)
+        return
+    size = group or 1
+    launch(steps.group_steps(size), len(pulls) // size, threads, *seen, folds, k, rule, loss, average, project)
+
+
+def earlier_draws(index):
+    """The kernels find earlier draws of the same row by themselves."""
+    return index
+
+
+def open_columns(columns, scales, rule, average) -> None:
+    """Begin one step of every unfinished column."""
+    launch(batches.open_columns, -(-len(scales) // THREADS), THREADS, columns, scales, rule, average)
+
+
+def batch_pulls(size, columns, scales, scores, index, labelings, weights, pulls, rule, loss) -> None:
+    """Pulls of the rows `index`, all against the same model."""
+    grid = (-(-len(index) // THREADS), len(pulls) // size)
+    given = (columns, scales, scores, index, labelings, weights, pulls, rule, loss)
+    launch(batches.batch_pulls(size), grid, THREADS, *given)
+
+
+def batch_account(size, columns, pulls, index, labelings, before, after, loss) -> None:
+    """Follow ||S||² and the dual mass over a batch."""
+    given = (size, columns, pulls, index, labelings, before, after, loss)
+    launch(batches.batch_account, len(pulls), THREADS, *given)
+
+
+def close_columns(size, columns, rule, project, sums, weighted_sums, alpha) -> bool:
+    """End one step of every unfinished column; whether any state was folded."""
+    any_fold = xp.zeros(1, np.int32)
+    given = (size, columns, rule, project, sums, weighted_sums, alpha, any_fold)
+    launch(batches.close_columns, sums.shape[1] // size, THREADS, *given)
+    return bool(project and any_fold[0])
+
+
+def scatter_rows(target, index, pulls) -> None:
+    """target[index] += pulls.T; rows may repeat."""
+    launch(batches.scatter_rows, *_over(pulls), target, index, pulls)
+
+
+def count_violations(violations, index, pulls) -> None:
+    """Count each row that pulls."""
+    launch(batches.count_violations, *_over(pulls), violations, index, pulls)
+
+
+def add_losses(totals, size, columns, scores, index, labelings, weights, loss) -> None:
+    """totals[p] += Σ s·loss over the rows `index`; `scores` (P, B) are those of the model itself."""
+    given = (totals, columns, scores, index, labelings, weights, loss)
+    launch(scoring.add_losses(size), len(scores) // size, THREADS, *given)
+
+
+def dual_terms(size, columns, factors, alpha, labelings, weights, loss, totals, point) -> None:
+    """totals[p] += Σ dual term of the dual point `factors * alpha`, moved into its domain."""
+    given = (columns, factors, alpha, labelings, weights, loss, totals, point)
+    launch(scoring.dual_terms(size), len(totals) // size, THREADS, *given)
+
+
+def gram_of(matrix, rows, bias: float):
+    """Inner products of some rows of a kernel matrix, complete: (values, known) as `block_steps` takes them."""
+    values = xp.empty((len(rows), len(rows)), matrix.dtype)
+    launch(_gather, *_over(values), matrix, rows, values)
+    if bias > 0:
+        values += matrix.dtype.type(bias**2)
+    return values, rows
+
+
+@cuda.jit(cache=True)
+def _gather(matrix, rows, values):
+    """values = matrix[rows][:, rows], a thread each."""
+    c, b = cuda.grid(2)
+    if b < rows.size and c < rows.size:
+        values[b, c] = matrix[rows[b], rows[c]]
+
+
+def follow(products, matrix, rows, strip, pulls) -> None:
+    """products += matrix[rows].T @ pulls.T; which rows pulled is known on the GPU only, so all take part."""
+    strip = matrix[rows] if strip is None else strip
+    if products.dtype != strip.dtype or SIMULATED:
+        products += strip.T @ pulls.T
+        return
+    from cupy import cublas
+
+    cublas.gemm("N", "N", strip.T, pulls.T, out=products, beta=1.0)
+
+
+def _over(pulls) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Grid and threads for one thread for each number of (P, B): columns side by side are neighbours in memory."""
+    n_columns, n_rows = pulls.shape
+    return (-(-n_columns // 32), -(-n_rows // 8)), (32, 8)
