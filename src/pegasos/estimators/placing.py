@@ -1,4 +1,4 @@
-"""Where a fit runs, and rows that live on a GPU: arrays of CuPy and CUDA tensors of torch come in, the same kind goes out.
+"""Where a fit runs, and rows that live on a GPU: arrays of CuPy and CUDA tensors of torch in, the same kind out.
 
 What a fit leaves on an estimator is NumPy's wherever it ran, so that a model can be saved, sent and used anywhere.
 """

@@ -73,7 +73,10 @@ class Predicting:
 
         linear = self._kernel.name == "linear"
         coefficients = cupy.asarray((self.coef_ if linear else self.dual_coef_).T)
-        support = None if linear or self._kernel.name == "precomputed" else cupy.asarray(self.support_vectors_)
+        support = None
+        if not linear and self._kernel.name != "precomputed":
+            rows = self.support_vectors_
+            support = cupy.asarray(rows.toarray() if hasattr(rows, "indptr") else rows)
         places = None if linear else cupy.asarray(self.support_)
         scores = np.zeros((X.shape[0], coefficients.shape[1]), np.result_type(X.dtype, coefficients.dtype))
 

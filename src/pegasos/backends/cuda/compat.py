@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import config
 
-if not config.ENABLE_CUDASIM and not hasattr(np, "row_stack"):
-    np.vstack = np.vstack  # type: ignore[attr-defined]
+DROPPED = "row_stack"
+
+if not config.ENABLE_CUDASIM and not hasattr(np, DROPPED):
+    vars(np)[DROPPED] = np.vstack
     try:
-        pass
+        import numba.cuda.np.arrayobj  # noqa: F401
     finally:
-        del np.vstack
+        del vars(np)[DROPPED]

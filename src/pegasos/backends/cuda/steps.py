@@ -1,7 +1,7 @@
 """The in-block kernels: one thread block for each column (or group of columns), one thread for each draw.
 
-Both take the steps of the draws of a look-ahead block by the scalar functions of `pegasos.step`, compiled for the GPU as
-they are: `single_steps` those of single rows, `group_steps` those of batches, groups and projection, one after another.
+Both take the steps of the draws of a look-ahead block by the scalar functions of `pegasos.step`, compiled for the GPU
+as they are: `single_steps` those of single rows, `group_steps` those of batches, groups and projection, one by one.
 Scores come in as they are at the block's start, and each pull corrects those of all later draws by the Gram matrix.
 """
 

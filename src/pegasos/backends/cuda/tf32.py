@@ -14,6 +14,8 @@ from cupy._core._routines_linalg import COMPUTE_TYPE_TF32
 from cupy.cuda import device
 from cupy_backends.cuda.libs import cublas
 
+TF32_TENSOR_OP_MATH = 3  # of cuBLAS; CuPy has no name for it
+
 
 @contextmanager
 def tf32() -> Iterator[None]:
@@ -21,7 +23,7 @@ def tf32() -> Iterator[None]:
     handle = device.get_cublas_handle()
     before, mode = _core.get_compute_type(np.float32), cublas.getMathMode(handle)
     _core.set_compute_type(np.float32, COMPUTE_TYPE_TF32)
-    cublas.setMathMode(handle, cublas.CUBLAS_TF32_TENSOR_OP_MATH)
+    cublas.setMathMode(handle, TF32_TENSOR_OP_MATH)
     try:
         yield
     finally:

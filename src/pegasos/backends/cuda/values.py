@@ -1,4 +1,4 @@
-"""Kernel values on the GPU: elementwise functions of inner products in one pass over memory, and Manhattan distances."""
+"""Kernel values on the GPU: elementwise functions of inner products in one pass, and Manhattan distances."""
 
 from __future__ import annotations
 
