@@ -11,7 +11,7 @@ from pegasos.backends import cpu
 from pegasos.kernels import Kernel, squared_norms
 from pegasos.losses import Loss
 from pegasos.problems import crammer_singer, one_vs_one, one_vs_rest, regression
-from pegasos.rows import DenseRows, KernelRows, SparseRows
+from pegasos.rows import DenseRows, GatheredRows, KernelRows, SparseRows
 from pegasos.sampling import Stream
 
 N, D, SEED = 40, 5, 3
@@ -59,7 +59,7 @@ def rows_of(kind, bias=0.0, dtype=np.float64, verbs=cpu):
     """The data as rows of a kind, where `verbs` are."""
     X = verbs.beside(data()[0].astype(dtype))
     if kind == "dense":
-        return DenseRows(X, bias, verbs=verbs)
+        return DenseRows(X, bias) if verbs is cpu else GatheredRows(X, bias, squared_norms(X), verbs)
     if kind == "dense blocks":
         return DenseRows(np.asfortranarray(X), bias)
     if kind == "csr":
@@ -67,7 +67,7 @@ def rows_of(kind, bias=0.0, dtype=np.float64, verbs=cpu):
     if kind == "densified":
         from pegasos.backends.cuda.sparse import Densified
 
-        return DenseRows(Densified(sp.csr_array(data()[0].astype(dtype))), bias, squared_norms(X), verbs=verbs)
+        return GatheredRows(Densified(sp.csr_array(data()[0].astype(dtype))), bias, squared_norms(X), verbs)
     kernel = KERNELS[KINDS[kind]]
     if kind == "precomputed":
         return KernelRows(kernel(X, X), Kernel("precomputed"), bias, verbs=verbs)

@@ -108,8 +108,9 @@ class Advance:
         rows, verbs, xp, n_columns = self.rows, self.verbs, self.rows.xp, len(state.columns)
         wide = n_columns >= WIDE_COLUMNS and not self.project and not verbs.ON_GPU  # a fold would reach back into parts
         block = rows.block(index, whole=wide)
-        pulls = xp.zeros((n_columns, len(index)), rows.dtype)
-        weighted = xp.zeros_like(pulls) if state.weighted.size else pulls[:0, :0]
+        room = xp.empty if verbs.ON_GPU else xp.zeros  # whose threads write every pull
+        pulls = room((n_columns, len(index)), rows.dtype)
+        weighted = room(pulls.shape, rows.dtype) if state.weighted.size else pulls[:0, :0]
         folds = xp.empty((n_columns, 2))
         scores, gram = rows.scores_now(block, state), rows.gram(block)
         earlier = verbs.earlier_draws(index) if self.rule == Rule.SDCA else index

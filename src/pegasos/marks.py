@@ -62,6 +62,8 @@ def draws_before(stops: np.ndarray, columns: np.ndarray, weights: np.ndarray, in
     if not near.any():
         return len(index)
     row_sets, which = np.unique(columns["row_set"][near], return_inverse=True)
-    met = (weights[index][:, row_sets] != 0).cumsum(axis=0)[:, which.ravel()]
-    there = met >= left[near]
+    least = np.full(len(row_sets), len(index))  # draws that columns of one row set are met by alike
+    np.minimum.at(least, which.ravel(), left[near])
+    met = (weights[index][:, row_sets] != 0).cumsum(axis=0)
+    there = met >= least
     return int(np.where(there.any(axis=0), there.argmax(axis=0) + 1, len(index)).min())

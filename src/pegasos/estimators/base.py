@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -79,6 +80,12 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         "verbose": ["verbose"],
     }
 
+    @classmethod
+    @cache
+    def _get_param_names(cls):
+        """As scikit-learn, which looks at the signature each time: a search asks thousands of times."""
+        return super()._get_param_names()
+
     def _resolved_kernel(self, X, weights) -> Kernel:
         name = "callable" if callable(self.kernel) else self.kernel
         gamma = self.gamma
@@ -134,7 +141,8 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         """What the checked targets of some rows ask for; `dtype` is that of the rows."""
         raise NotImplementedError
 
-    def _schedule(self):
+    def _schedule(self, seed: int | None = None):
+        """What to do, in which order and for how long; a `seed` at hand spares `random_state` a draw."""
         from pegasos.solver import Schedule
 
         passes = self.max_passes
@@ -143,7 +151,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
             passes = default if self.max_iter is None else np.inf
         return Schedule(
             sampling=self.sampling,
-            seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
+            seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max) if seed is None else seed,
             batch=None if self.batch_size == "all" else int(self.batch_size),
             max_steps=np.inf if self.max_iter is None else self.max_iter,
             max_passes=passes,
@@ -164,7 +172,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         self, X, squares, kernel, bias, schedule, until=np.inf, matrix=None, keep=True, landmarks=None, share=1.0
     ):  # fmt: skip
         """The rows as the solver asks for them; `share` of the memory is what they may take."""
-        from pegasos.rows import DenseRows, KernelRows, LandmarkRows, SparseRows, in_time_for
+        from pegasos.rows import DenseRows, GatheredRows, KernelRows, LandmarkRows, SparseRows, in_time_for
 
         if landmarks is not None:
             n_bytes = float(X.shape[0]) * landmarks.n_features * X.dtype.itemsize
@@ -180,7 +188,8 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
             if hasattr(X, "indptr"):
                 return SparseRows(X, bias, squares)
             if on_gpu(X):
-                return placing.linear_rows(X, bias, squares, share * self._cache_bytes(X))
+                room = share * self._cache_bytes(X)
+                return GatheredRows(X, bias, squares, most_bytes=room, **placing.verbs_beside(X))
             return DenseRows(np.ascontiguousarray(X), bias, squares)  # steps go over single rows
         draws = min(schedule.max_steps, schedule.max_passes * X.shape[0]) * (schedule.batch or X.shape[0])
         room = share * self._cache_bytes(X)

@@ -173,18 +173,6 @@ def placed(estimator, X, multiplications: float = 0.0):
     return cupy.asarray(X.toarray())
 
 
-def linear_rows(X, bias: float, squares, room: float):
-    """Rows of a linear model on the GPU; those of a CSR matrix in blocks that take at most a part of `room` bytes."""
-    from pegasos.backends import cuda
-    from pegasos.backends.cuda.sparse import Densified
-    from pegasos.rows import DenseRows
-
-    rows = DenseRows(X, bias, squares, verbs=cuda)
-    if isinstance(X, Densified):
-        rows.at_once = int(np.clip(room / (4 * X.shape[1] * X.dtype.itemsize), 16, rows.at_once))
-    return rows
-
-
 def verbs_beside(X) -> dict[str, Any]:
     """The verbs for rows that are where X is, as a keyword argument."""
     if not on_gpu(X):

@@ -75,7 +75,7 @@ class Predicting:
         coefficients = cupy.asarray((self.coef_ if linear else self.dual_coef_).T)
         support = None
         if not linear and self._kernel.name != "precomputed":
-            rows = self.support_vectors_
+            rows: Any = self.support_vectors_
             support = cupy.asarray(rows.toarray() if hasattr(rows, "indptr") else rows)
         places = None if linear else cupy.asarray(self.support_)
         scores = np.zeros((X.shape[0], coefficients.shape[1]), np.result_type(X.dtype, coefficients.dtype))

@@ -18,6 +18,7 @@ intercept is one extra row of the state, never a copied X; for kernels it stands
 """
 
 from pegasos.rows.base import Block, Gram, Rows, Way
+from pegasos.rows.gathered import GatheredRows
 from pegasos.rows.kernel import KernelRows, SupportRows, in_time_for
 from pegasos.rows.landmarks import LandmarkRows
 from pegasos.rows.linear import DenseRows, SparseRows
@@ -25,6 +26,7 @@ from pegasos.rows.linear import DenseRows, SparseRows
 __all__ = [
     "Block",
     "DenseRows",
+    "GatheredRows",
     "Gram",
     "KernelRows",
     "LandmarkRows",

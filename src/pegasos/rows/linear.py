@@ -23,8 +23,8 @@ def squares_of(X) -> np.ndarray:
 class DenseRows(Rows):
     """Rows of a dense matrix; the state is W, features × columns."""
 
-    def __init__(self, X: np.ndarray, bias: float = 0.0, squares: np.ndarray | None = None, verbs=cpu):
-        super().__init__(X, X.shape[1], bias, verbs)
+    def __init__(self, X: np.ndarray, bias: float = 0.0, squares: np.ndarray | None = None):
+        super().__init__(X, X.shape[1], bias)
         self._squares = squares
 
     @property
@@ -45,7 +45,7 @@ class DenseRows(Rows):
 
     def zeros(self, n_columns):
         """An empty state; a column's numbers lie side by side."""
-        return self.xp.asfortranarray(super().zeros(n_columns))
+        return np.asfortranarray(super().zeros(n_columns))
 
     def _products(self, block, sums):
         return sums.T @ block.values.T

@@ -93,7 +93,7 @@ class Strand:
         problems = estimator._regularised(self.task.problems)
         validation.check_regularisation(problems, dtype)
         validation.check_batch(estimator.batch_size, problems)
-        steps = estimator._schedule().steps(problems.n_rows)
+        steps = estimator._schedule(seed=0).steps(problems.n_rows)
         key = problems.lam.tobytes()
         rule = estimator._rule()
         if rule != Rule.SDCA and average_of(rule, estimator.average) == Average.WINDOW:

@@ -90,21 +90,32 @@ def close_columns(size, columns, rule, project, sums, weighted_sums, alpha, any_
 
 
 @cuda.jit(cache=True)
-def scatter_rows(target, index, pulls):
+def later_draws(index, later):
+    """Where the same row is drawn next, -1 where it is not; of a row drawn before, -3 minus that."""
+    b = cuda.grid(1)
+    if b >= index.size:
+        return
+    found = -1
+    for e in range(index.size - 1, b, -1):
+        found = e if index[e] == index[b] else found
+    repeated = False
+    for e in range(b):
+        repeated |= index[e] == index[b]
+    later[b] = -3 - found if repeated else found
+
+
+@cuda.jit(cache=True)
+def scatter_rows(target, index, later, pulls):
     """target[index] += pulls.T, a thread for each number; of draws of one row the first adds all, in their order."""
     p, b = cuda.grid(2)
-    if p >= pulls.shape[0] or b >= index.size:
+    if p >= pulls.shape[0] or b >= index.size or later[b] < -1:
         return
-    i = index[b]
-    for e in range(b):
-        if index[e] == i:
-            return
-    total = pulls[p, b]
-    for e in range(b + 1, index.size):
-        if index[e] == i:
-            total += pulls[p, e]
+    total, e = pulls[p, b], later[b]
+    while e >= 0:
+        total += pulls[p, e]
+        e = -3 - later[e]
     if total != 0.0:
-        target[i, p] += total
+        target[index[b], p] += total
 
 
 @cuda.jit(cache=True)

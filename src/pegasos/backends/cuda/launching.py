@@ -7,6 +7,7 @@ shape, strides``.
 
 from __future__ import annotations
 
+import threading
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -18,7 +19,8 @@ from pegasos.backends.cuda import compat  # noqa: F401  before anything is compi
 SIMULATED = bool(config.ENABLE_CUDASIM)
 xp: Any = np if SIMULATED else import_module("cupy")
 
-_functions: dict[tuple, Any] = {}
+_modules: dict[tuple, Any] = {}
+_own = threading.local()  # arguments are written to the same place again and again, each thread to its own
 
 
 class Records(NamedTuple):
@@ -26,6 +28,17 @@ class Records(NamedTuple):
 
     there: Any  # their bytes
     dtype: np.dtype
+
+
+class _Function:
+    """A kernel for arguments of some types, and room for their values."""
+
+    def __init__(self, function, n_values: int):
+        self.function = function  # keeps the module loaded
+        self.ptr = function.ptr
+        self.values = np.zeros(n_values, np.int64)
+        self.places = self.values.ctypes.data + 8 * np.arange(n_values)
+        self.params = self.places.ctypes.data
 
 
 def launch(kernel, grid, threads, *given) -> None:
@@ -37,23 +50,32 @@ def launch(kernel, grid, threads, *given) -> None:
     numbers: list[int] = []
     for each in given:
         if isinstance(each, xp.ndarray):
-            flags = each.flags
-            kinds.append((each.dtype.char, each.ndim, flags.c_contiguous, flags.f_contiguous))
-            numbers += (0, 0, each.size, each.itemsize, each.data.ptr, *each.shape, *each.strides)
+            shape, strides = each.shape, each.strides
+            kinds.append((each.dtype.char, len(shape), _layout(each)))
+            numbers += (0, 0, each.size, each.itemsize, each.data.ptr)
+            numbers += shape
+            numbers += strides
         elif isinstance(each, Records):
             kinds.append(each.dtype)
             size, itemsize = each.there.size // each.dtype.itemsize, each.dtype.itemsize
             numbers += (0, 0, size, itemsize, each.there.data.ptr, size, itemsize)
         else:
             numbers.append(int(each))
-    key = tuple(kinds)
-    function = _functions.get(key) or _functions.setdefault(key, _compiled(kernel, given))
-    values = np.array(numbers, np.int64)
-    places = values.ctypes.data + 8 * np.arange(len(values))
+    function = _function(tuple(kinds), kernel, given, len(numbers))
+    function.values[:] = numbers
     stream = xp.cuda.get_current_stream().ptr
     xp.cuda.driver.launchKernel(
-        function.ptr, *_dimensions(grid), *_dimensions(threads), 0, stream, places.ctypes.data, 0
+        function.ptr, *_dimensions(grid), *_dimensions(threads), 0, stream, function.params, 0
     )  # fmt: skip
+
+
+def _function(key: tuple, kernel, given, n_values: int) -> _Function:
+    known = vars(_own).setdefault("functions", {})
+    if key not in known:
+        if key not in _modules:
+            _modules[key] = _compiled(kernel, given)
+        known[key] = _Function(_modules[key], n_values)
+    return known[key]
 
 
 def _compiled(kernel, given):
@@ -69,11 +91,15 @@ def _type_of(each):
     if isinstance(each, Records):
         return types.Array(from_dtype(each.dtype), 1, "C")
     if isinstance(each, xp.ndarray):
-        layout = "C" if each.flags.c_contiguous else "F" if each.flags.f_contiguous else "A"
-        return types.Array(from_dtype(each.dtype), each.ndim, layout)
+        return types.Array(from_dtype(each.dtype), each.ndim, _layout(each))
     return types.int64
 
 
-def _dimensions(given) -> tuple[int, int, int]:
+def _layout(array) -> str:
+    flags = array.flags
+    return "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+
+
+def _dimensions(given) -> tuple[int, ...]:
     sizes = (given,) if isinstance(given, int) else tuple(given)
-    return (*sizes, 1, 1)[:3]  # type: ignore[return-value]
+    return (*sizes, 1, 1)[:3]

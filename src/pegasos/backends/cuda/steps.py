@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 from numba import cuda, float64, int64
 
+from pegasos.backends.cuda.sums import ALL, LANES
 from pegasos.state import COLUMN
 from pegasos.step import (
     Average,
@@ -28,9 +29,7 @@ from pegasos.step import (
 )
 
 RECORD = np.dtype((np.record, COLUMN))  # whose fields interpreted kernels read as attributes, too
-LANES = 32  # threads of a warp
 WARPS = 32  # of the largest thread block
-ALL = 0xFFFFFFFF
 
 
 @cuda.jit(cache=True)
@@ -94,7 +93,7 @@ def single_steps(
         own.average += share
 
     score = scores[p, r] if there else scores[0, 0]
-    pull = pulls[p, r] if there else pulls[0, 0]  # 0
+    pull = scores.dtype.type(0.0)
     itself = gram[r, r] if there else gram[0, 0]
     held = 0.0
     if there and rule == Rule.SDCA:
@@ -139,11 +138,12 @@ def single_steps(
 
     own.square = 0.0
     own.mass = 0.0
-    if pull != 0.0:
-        account(own, pull, mark_of(loss, y, 0), score, itself)
+    if there:
         pulls[p, r] = pull
         if weighted.size:
             weighted[p, r] = pull * own.average
+    if pull != 0.0:
+        account(own, pull, mark_of(loss, y, 0), score, itself)
         if violations.size:
             cuda.atomic.add(violations, (i, p), 1)
     square, mass = own.square, own.mass
@@ -188,8 +188,12 @@ def group_steps(size):
         there = r < index.size
         for q in range(size):
             held[q] = 0.0
-            if there and rule == Rule.SDCA:
-                held[q] = float(alpha[index[r], lead + q])
+            if there:
+                pulls[lead + q, r] = 0.0
+                if weighted.size:
+                    weighted[lead + q, r] = 0.0
+                if rule == Rule.SDCA:
+                    held[q] = float(alpha[index[r], lead + q])
         cuda.syncthreads()
         for start in range(0, index.size, k):
             if leader.steps >= leader.limit:

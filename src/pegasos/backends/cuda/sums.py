@@ -5,6 +5,8 @@ from __future__ import annotations
 from numba import cuda, float64
 
 THREADS = 256  # of a thread block that adds up
+LANES = 32  # threads of a warp
+ALL = 0xFFFFFFFF  # of them
 
 
 @cuda.jit(device=True)

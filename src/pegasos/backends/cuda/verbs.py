@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
-from pegasos.backends.cuda import batches, scoring, steps
+from pegasos.backends.cuda import batches, gathering, scoring, steps
 from pegasos.backends.cuda.launching import SIMULATED, Records, launch, xp
+from pegasos.backends.cuda.sparse import Densified
 from pegasos.backends.cuda.sums import THREADS
 
 ON_GPU = True
@@ -66,6 +66,34 @@ def earlier_draws(index):
     return index
 
 
+def gathered(X, index, constant):
+    """The rows `index` of a dense matrix or a `Densified` one; `constant`, an array of one or none, is put behind."""
+    shape = (len(index), X.shape[1] + constant.size)
+    if isinstance(X, Densified):
+        values = xp.zeros(shape, X.dtype)
+        launch(gathering.spread, len(index), THREADS, X.ends, X.places, X.entries, index, constant, values)
+    else:
+        values = xp.empty(shape, X.dtype)
+        launch(gathering.gather, len(index), THREADS, X, index, constant, values)
+    return values
+
+
+def product(left, right):
+    """left @ right in one call, as a C-contiguous array."""
+    if SIMULATED or left.dtype != right.dtype:
+        return left @ right
+    out = xp.empty((left.shape[0], right.shape[1]), left.dtype)
+    return cublas().gemm("N", "N", left, right, out=out)
+
+
+def add_product(target, left, right) -> None:
+    """target += left @ right in one call."""
+    if SIMULATED or target.dtype != left.dtype or not (target.flags.c_contiguous or target.flags.f_contiguous):
+        target += left @ right
+    else:
+        cublas().gemm("N", "N", left, right, out=target, beta=1.0)
+
+
 def open_columns(columns, scales, rule, average) -> None:
     """Begin one step of every unfinished column."""
     launch(batches.open_columns, -(-len(scales) // THREADS), THREADS, columns, scales, rule, average)
@@ -94,7 +122,9 @@ def close_columns(size, columns, rule, project, sums, weighted_sums, alpha) -> b
 
 def scatter_rows(target, index, pulls) -> None:
     """target[index] += pulls.T; rows may repeat."""
-    launch(batches.scatter_rows, *_over(pulls), target, index, pulls)
+    later = xp.empty(len(index), np.int32)
+    launch(batches.later_draws, -(-len(index) // THREADS), THREADS, index, later)
+    launch(batches.scatter_rows, *_over(pulls), target, index, later, pulls)
 
 
 def count_violations(violations, index, pulls) -> None:
@@ -117,29 +147,28 @@ def dual_terms(size, columns, factors, alpha, labelings, weights, loss, totals, 
 def gram_of(matrix, rows, bias: float):
     """Inner products of some rows of a kernel matrix, complete: (values, known) as `block_steps` takes them."""
     values = xp.empty((len(rows), len(rows)), matrix.dtype)
-    launch(_gather, *_over(values), matrix, rows, values)
+    launch(gathering.gather_square, *_over(values), matrix, rows, values)
     if bias > 0:
         values += matrix.dtype.type(bias**2)
     return values, rows
 
 
-@cuda.jit(cache=True)
-def _gather(matrix, rows, values):
-    """values = matrix[rows][:, rows], a thread each."""
-    c, b = cuda.grid(2)
-    if b < rows.size and c < rows.size:
-        values[b, c] = matrix[rows[b], rows[c]]
-
-
 def follow(products, matrix, rows, strip, pulls) -> None:
     """products += matrix[rows].T @ pulls.T; which rows pulled is known on the GPU only, so all take part."""
-    strip = matrix[rows] if strip is None else strip
-    if products.dtype != strip.dtype or SIMULATED:
-        products += strip.T @ pulls.T
+    n_columns = len(pulls)
+    if n_columns <= gathering.FEW and not SIMULATED:
+        grid = -(-matrix.shape[1] // THREADS)
+        launch(gathering.add_rows(n_columns), grid, THREADS, products, matrix, rows, pulls)
         return
+    strip = gathered(matrix, rows, pulls[0, :0]) if strip is None else strip
+    add_product(products, strip.T, pulls.T)
+
+
+def cublas() -> Any:
+    """CuPy's functions of cuBLAS, which need the library."""
     from cupy import cublas
 
-    cublas.gemm("N", "N", strip.T, pulls.T, out=products, beta=1.0)
+    return cublas
 
 
 def _over(pulls) -> tuple[tuple[int, int], tuple[int, int]]:
