@@ -394,5 +394,7 @@ class _Run:
             state, self.before, self.schedule, self.problems.row_sets[self.used], self._first_steps, self.latest
         )
         clock = self.clock
-        model = self.rows.verbs.home(self._model(state))
-        return Solution(state.home(), model, found, self.ledger.history, clock.timed_out, clock.interrupted)
+        model = self._model(state)
+        if self.marks is None:  # else everything was handed over on the way
+            state, model = state.home(), self.rows.verbs.home(model)
+        return Solution(state, model, found, self.ledger.history, clock.timed_out, clock.interrupted)

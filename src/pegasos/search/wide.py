@@ -290,15 +290,17 @@ class _Harvest:
         sides = run.board.sides if run.light else ()
         scores = {side: home(self.rows.model_scores(index[side], state)) for side in sides}
         model = None if run.light else home(state.model()).astype(run.rows.dtype, copy=False)
-        for i, column in enumerate(places):
-            lane = int(self.lane_of[column])
-            for stop in np.flatnonzero(which[i]):
-                owner = int(self.owners[column, stop])
-                if owner < 0:
-                    continue
+        lanes = self.lane_of[places]
+        owners = np.where(which, self.owners[places], -1)  # of the stops that the columns stand at
+        for lane in np.unique(lanes):
+            own = np.flatnonzero(lanes == lane)
+            for owner in np.unique(owners[own][owners[own] >= 0]):
+                there = own[(owners[own] == owner).any(axis=1)]
                 cell = self.open.setdefault((lane, owner), _Cell(len(self.slab[lane].lam)))
-                own = {side: values[i] for side, values in scores.items()}
-                cell.add(column - self.first[lane], own, None if model is None else model[:, i], state.columns[i])
+                values = {side: of_all[there] for side, of_all in scores.items()}
+                if model is not None:
+                    values["model"] = model.T[there]
+                cell.add(places[there] - self.first[lane], values, state.columns["steps"][there])
                 if cell.complete:
                     del self.open[lane, owner]
                     self._complete(self.slab[lane], owner, cell)
@@ -307,7 +309,7 @@ class _Harvest:
         run, task, place = self.run, lane.strand.task, lane.strand.place
         candidate = lane.stops[owner][0]
         estimator = copy.copy(run.group.candidates[candidate])
-        steps = np.array(cell.steps)
+        steps = cell.steps
         found = task.about | run.data.about | {"t_": steps, "n_iter_": int(steps.max())}
         if not run.light:
             if run.data.pairwise:
@@ -319,7 +321,7 @@ class _Harvest:
         estimator._keep(found)
         known = []
         for side in run.board.sides:
-            scores = np.column_stack(cell.scores[side])
+            scores = cell.values[side].T
             known.append((place.fold.stand_ins[side], (scores + task.offset).astype(scores.dtype, copy=False)))
         estimator._known_scores = tuple(known)
         run.board.fitted(candidate, place.fold, estimator, place.fold.stand_in)
@@ -327,7 +329,7 @@ class _Harvest:
     def _model_of(self, cell: _Cell, task: Task, train: np.ndarray) -> dict[str, Any]:
         """What a fit on the training rows alone would leave on the estimator to predict with."""
         run, n_state = self.run, self.run.rows.n_state
-        model = np.column_stack(cell.models)
+        model = cell.values["model"].T
         model = np.vstack([model[train if run.rows.dual else slice(n_state)], model[n_state:]])  # with the constant's
         there = beside(train, run.data.X)
         X = run.data.X[there][:, there] if run.data.pairwise else run.data.X[there]
@@ -342,21 +344,20 @@ class _Harvest:
 
 
 class _Cell:
-    """Scores (and models, if they are wanted) of the columns of one cell."""
+    """Scores (and models, if they are wanted) of the columns of one cell, one row each."""
 
     def __init__(self, size: int):
-        self.scores: dict[str, list] = {"train": [None] * size, "test": [None] * size}
-        self.models: list[Any] = [None] * size
-        self.steps = [0] * size
+        self.values: dict[str, np.ndarray] = {}
+        self.steps = np.zeros(size, np.int64)
         self.missing = size
 
-    def add(self, position: int, scores: dict[str, np.ndarray], model, record) -> None:
-        """One column has come to its stop."""
-        for side, values in scores.items():
-            self.scores[side][position] = values
-        self.models[position] = model
-        self.steps[position] = int(record["steps"])
-        self.missing -= 1
+    def add(self, positions: np.ndarray, values: dict[str, np.ndarray], steps: np.ndarray) -> None:
+        """Some of the columns have come to their stops."""
+        for name, rows in values.items():
+            room = self.values.setdefault(name, np.empty((len(self.steps), rows.shape[1]), rows.dtype))
+            room[positions] = rows
+        self.steps[positions] = steps
+        self.missing -= len(positions)
 
     @property
     def complete(self) -> bool:

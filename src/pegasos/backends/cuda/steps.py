@@ -32,137 +32,140 @@ RECORD = np.dtype((np.record, COLUMN))  # whose fields interpreted kernels read 
 WARPS = 32  # of the largest thread block
 
 
-@cuda.jit(cache=True)
-def single_steps(
-    columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted, rule, loss, average
-):  # fmt: skip
-    """Take the steps of single rows in one column a thread block.
+@cache
+def single_steps(rule, loss):
+    """The kernel for steps of single rows, one column a thread block; compiled for a rule and a loss by themselves.
 
     What a draw does depends on earlier ones only through its score, so all draws of a warp say at once whether they
     would pull; the first that would is right, its pull corrects the scores of the later ones, and these say again. A
     draw that does not pull costs nothing of its own. Warp after warp takes its steps, and later warps catch up.
     """
-    p, r = cuda.blockIdx.x, cuda.threadIdx.x
-    warp, lane = r // LANES, r % LANES
-    n_warps = cuda.blockDim.x // LANES
-    counts = cuda.shared.array(WARPS, int64)
-    sums = cuda.shared.array((2, WARPS), float64)
-    said = cuda.shared.array((2, LANES), scores.dtype)
-    rows = cuda.shared.array((2, LANES), int64)
-    spoke = cuda.shared.array(2, int64)
-    mine = cuda.local.array(1, RECORD)  # the column as it is when this draw has its turn
-    across = cuda.local.array(LANES, gram.dtype)  # inner products with the draws of the same warp
 
-    mine[0] = columns[p]
-    own = mine[0]
-    there = r < index.size
-    i = index[r] if there else int64(-1)
-    y = labelings[i, own.labeling] if there else labelings[0, 0]
-    s = float(weights[i, own.row_set]) if there else 0.0
-    member = s != 0.0
+    @cuda.jit(cache=True, max_registers=64)
+    def steps(columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted, average):
+        p, r = cuda.blockIdx.x, cuda.threadIdx.x
+        warp, lane = r // LANES, r % LANES
+        n_warps = cuda.blockDim.x // LANES
+        counts = cuda.shared.array(WARPS, int64)
+        sums = cuda.shared.array((2, WARPS), float64)
+        said = cuda.shared.array((2, LANES), scores.dtype)
+        rows = cuda.shared.array((2, LANES), int64)
+        spoke = cuda.shared.array(2, int64)
+        mine = cuda.local.array(1, RECORD)  # the column as it is when this draw has its turn
+        across = cuda.local.array(LANES, gram.dtype)  # inner products with the draws of the same warp
 
-    # How many steps the column has taken before this draw.
-    ballot = cuda.ballot_sync(ALL, member)
-    if lane == 0:
-        counts[warp] = cuda.popc(ballot)
-    cuda.syncthreads()
-    before, in_all = int64(0), int64(0)
-    for w in range(n_warps):
-        before += counts[w] if w < warp else 0
-        in_all += counts[w]
-    before += cuda.popc(ballot & ((1 << lane) - 1))
-    taken = min(in_all, max(int64(0), own.limit - own.steps))
-    own.steps += before
-    active = member and before < taken
-    scale = scale_of(own, rule) if active else 0.0
+        mine[0] = columns[p]
+        own = mine[0]
+        there = r < index.size
+        i = index[r] if there else int64(-1)
+        y = labelings[i, own.labeling] if there else labelings[0, 0]
+        s = float(weights[i, own.row_set]) if there else 0.0
+        member = s != 0.0
 
-    # The part that each iterate has in the average, added up over the draws before.
-    share = 0.0
-    if average != Average.LAST:
-        share = weight_of(own, average) * scale if active else 0.0
-        apart = 1
-        while apart < LANES:
-            other = cuda.shfl_up_sync(ALL, share, apart)
-            share += other if lane >= apart else 0.0
-            apart *= 2
-        if lane == LANES - 1:
-            sums[0, warp] = share
+        # How many steps the column has taken before this draw.
+        ballot = cuda.ballot_sync(ALL, member)
+        if lane == 0:
+            counts[warp] = cuda.popc(ballot)
         cuda.syncthreads()
-        for w in range(warp):
-            share += sums[0, w]
-        own.average += share
-
-    score = scores[p, r] if there else scores[0, 0]
-    pull = scores.dtype.type(0.0)
-    itself = gram[r, r] if there else gram[0, 0]
-    held = 0.0
-    if there and rule == Rule.SDCA:
-        held = float(alpha[i, p])
-    for j in range(LANES):
-        b = warp * LANES + j
-        across[j] = gram[b, r] if there and b < index.size else gram[0, 0]
-
-    for turn in range(n_warps):
-        if warp == turn:
-            latest, spoken = -1, 0
-            while True:
-                found = 0.0
-                if active and lane > latest:
-                    found = pull_of(own, rule, loss, y, s, scale * score, held, itself)
-                says = cuda.ballot_sync(ALL, found != 0.0)
-                if says == 0:
-                    break
-                latest = cuda.ffs(says) - 1
-                spoken |= 1 << latest
-                if lane == latest:
-                    pull = scores.dtype.type(found)
-                pulled = cuda.shfl_sync(ALL, pull, latest)
-                row = cuda.shfl_sync(ALL, i, latest)
-                if lane > latest:
-                    score += pulled * across[latest]
-                    if row == i:
-                        held += pulled
-            said[turn & 1, lane] = pull
-            rows[turn & 1, lane] = i
-            if lane == 0:
-                spoke[turn & 1] = spoken
-        cuda.syncthreads()
-        spoken = spoke[turn & 1]
-        if warp > turn and there and spoken != 0:
-            for j in range(LANES):
-                if (spoken >> j) & 1:
-                    pulled = said[turn & 1, j]
-                    score += pulled * gram[turn * LANES + j, r]
-                    if rows[turn & 1, j] == i:
-                        held += pulled
-
-    own.square = 0.0
-    own.mass = 0.0
-    if there:
-        pulls[p, r] = pull
-        if weighted.size:
-            weighted[p, r] = pull * own.average
-    if pull != 0.0:
-        account(own, pull, mark_of(loss, y, 0), score, itself)
-        if violations.size:
-            cuda.atomic.add(violations, (i, p), 1)
-    square, mass = own.square, own.mass
-    apart = LANES // 2
-    while apart:
-        square += cuda.shfl_down_sync(ALL, square, apart)
-        mass += cuda.shfl_down_sync(ALL, mass, apart)
-        apart //= 2
-    cuda.syncthreads()
-    if lane == 0:
-        sums[0, warp] = square
-        sums[1, warp] = mass
-    cuda.syncthreads()
-    if r == cuda.blockDim.x - 1:
+        before, in_all = int64(0), int64(0)
         for w in range(n_warps):
-            columns[p].square += sums[0, w]
-            columns[p].mass += sums[1, w]
-        columns[p].steps += taken
-        columns[p].average = own.average  # the last thread's holds all shares
+            before += counts[w] if w < warp else 0
+            in_all += counts[w]
+        before += cuda.popc(ballot & ((1 << lane) - 1))
+        taken = min(in_all, max(int64(0), own.limit - own.steps))
+        own.steps += before
+        active = member and before < taken
+        scale = scale_of(own, rule) if active else 0.0
+
+        # The part that each iterate has in the average, added up over the draws before.
+        share = 0.0
+        if average != Average.LAST:
+            share = weight_of(own, average) * scale if active else 0.0
+            apart = 1
+            while apart < LANES:
+                other = cuda.shfl_up_sync(ALL, share, apart)
+                share += other if lane >= apart else 0.0
+                apart *= 2
+            if lane == LANES - 1:
+                sums[0, warp] = share
+            cuda.syncthreads()
+            for w in range(warp):
+                share += sums[0, w]
+            own.average += share
+
+        score = scores[p, r] if there else scores[0, 0]
+        pull = scores.dtype.type(0.0)
+        itself = gram[r, r] if there else gram[0, 0]
+        held = 0.0
+        if there and rule == Rule.SDCA:
+            held = float(alpha[i, p])
+        for j in range(LANES):
+            b = warp * LANES + j
+            across[j] = gram[b, r] if there and b < index.size else gram[0, 0]
+
+        for turn in range(n_warps):
+            if warp == turn:
+                latest, spoken = -1, 0
+                while True:
+                    found = 0.0
+                    if active and lane > latest:
+                        found = pull_of(own, rule, loss, y, s, scale * score, held, itself)
+                    says = cuda.ballot_sync(ALL, found != 0.0)
+                    if says == 0:
+                        break
+                    latest = cuda.ffs(says) - 1
+                    spoken |= 1 << latest
+                    if lane == latest:
+                        pull = scores.dtype.type(found)
+                    pulled = cuda.shfl_sync(ALL, pull, latest)
+                    row = cuda.shfl_sync(ALL, i, latest)
+                    if lane > latest:
+                        score += pulled * across[latest]
+                        if rule == Rule.SDCA and row == i:
+                            held += pulled
+                said[turn & 1, lane] = pull
+                rows[turn & 1, lane] = i
+                if lane == 0:
+                    spoke[turn & 1] = spoken
+            cuda.syncthreads()
+            spoken = spoke[turn & 1]
+            if warp > turn and there and spoken != 0:
+                for j in range(LANES):
+                    if (spoken >> j) & 1:
+                        pulled = said[turn & 1, j]
+                        score += pulled * gram[turn * LANES + j, r]
+                        if rule == Rule.SDCA and rows[turn & 1, j] == i:
+                            held += pulled
+
+        own.square = 0.0
+        own.mass = 0.0
+        if there:
+            pulls[p, r] = pull
+            if weighted.size:
+                weighted[p, r] = pull * own.average
+        if pull != 0.0:
+            account(own, pull, mark_of(loss, y, 0), score, itself)
+            if violations.size:
+                cuda.atomic.add(violations, (i, p), 1)
+        square, mass = own.square, own.mass
+        apart = LANES // 2
+        while apart:
+            square += cuda.shfl_down_sync(ALL, square, apart)
+            mass += cuda.shfl_down_sync(ALL, mass, apart)
+            apart //= 2
+        cuda.syncthreads()
+        if lane == 0:
+            sums[0, warp] = square
+            sums[1, warp] = mass
+        cuda.syncthreads()
+        if r == cuda.blockDim.x - 1:
+            for w in range(n_warps):
+                columns[p].square += sums[0, w]
+                columns[p].mass += sums[1, w]
+            columns[p].steps += taken
+            columns[p].average = own.average  # the last thread's holds all shares
+
+    return steps
 
 
 @cache

@@ -55,7 +55,7 @@ def block_steps(
     seen = (columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted)
     threads = -(-len(index) // steps.LANES) * steps.LANES
     if k == 1 and group is None and not project and not SIMULATED:
-        launch(steps.single_steps, len(pulls), threads, *seen, rule, loss, average)
+        launch(steps.single_steps(rule, loss), len(pulls), threads, *seen, average)
         return
     size = group or 1
     launch(steps.group_steps(size), len(pulls) // size, threads, *seen, folds, k, rule, loss, average, project)
