@@ -337,7 +337,10 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     def predict(self, X):
         """Labels of the rows of X, of the type they had in `fit`; ties go to the lowest class."""
         scores = self._decisions(X)
-        places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        if scores.ndim == 1:
+            places = (scores > 0).astype(np.intp)
+        else:  # along neighbours in memory
+            places = scores.T.argmax(axis=0) if scores.flags.f_contiguous else scores.argmax(axis=1)
         return self.classes_[places]
 
     def score(self, X, y, sample_weight=None):

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples
 
@@ -103,10 +104,14 @@ def _data_of(estimator: PegasosBase, X, y, fit_params: dict, folds: list[Fold]) 
 
 def _sane(candidates: dict[int, PegasosBase], folds: list[Fold], board: Board) -> dict[int, PegasosBase]:
     """Candidates whose parameters make sense; the others have failed on all folds."""
-    sane = {}
+    sane: dict[int, PegasosBase] = {}
+    known: dict[str, Any] = {}  # values of parameters that are fine, to look at each once
     for candidate, estimator in candidates.items():
         try:
-            estimator._validate_params()
+            given = estimator.get_params(deep=False)
+            fresh = {name: value for name, value in given.items() if name not in known or known[name] is not value}
+            validate_parameter_constraints(estimator._parameter_constraints, fresh, type(estimator).__name__)
+            known |= given
             validation.check_supported(estimator)
             validation.check_combinations(estimator)
         except Exception as error:

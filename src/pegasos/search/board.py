@@ -114,7 +114,7 @@ class Board:
             X, y = rows(side)
             try:
                 if self._is_accuracy(estimator, y, fold.params[side]):
-                    scores = float(np.average(estimator.predict(X) == y))
+                    scores = np.count_nonzero(estimator.predict(X) == y) / len(y)
                 else:
                     scores = _score(estimator, X, y, self.scorers, fold.params[side], self.error_score)
                 result[f"{side}_scores"] = scores
@@ -128,10 +128,8 @@ class Board:
 
     def _is_accuracy(self, estimator, y, params: dict) -> bool:
         """Whether the score is the share of right labels, of which scikit-learn's own takes longer than some fits."""
-        known = (
-            type(estimator) is PegasosClassifier and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubU"
-        )
-        return known and not params and self._scored_by_accuracy
+        plain = type(y) is np.ndarray and y.ndim == 1 and y.size > 0 and y.dtype.kind in "iubU"
+        return plain and type(estimator) is PegasosClassifier and not params and self._scored_by_accuracy
 
     @cached_property
     def _scored_by_accuracy(self) -> bool:
