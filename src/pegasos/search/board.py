@@ -31,6 +31,7 @@ class Fold:
     y: Any
     score_params: dict
     stand_ins: dict[str, np.ndarray] = field(init=False)  # rows without features, known by who they are
+    _codes: dict[str, tuple] = field(init=False, default_factory=dict)
 
     def __post_init__(self):
         """Make the stand-ins before threads ask for them."""
@@ -53,6 +54,14 @@ class Fold:
             which: None if self.y is None else _safe_indexing(self.y, index)
             for which, index in (("train", self.train), ("test", self.test))
         }
+
+    def codes(self, which: str, classes: np.ndarray) -> np.ndarray:
+        """The place of each target among the classes of a fit, -1 for one that is none of them; known once asked."""
+        if which not in self._codes or self._codes[which][0] is not classes:
+            targets = self.targets[which]
+            places = np.minimum(np.searchsorted(classes, targets), len(classes) - 1)
+            self._codes[which] = classes, np.where(classes[places] == targets, places, -1)
+        return self._codes[which][1]
 
     @cached_property
     def params(self) -> dict[str, dict]:
@@ -125,6 +134,18 @@ class Board:
                 result["score_time"] = time.perf_counter() - began
         self.seconds_of_scoring += time.perf_counter() - began
         self.note(candidate, fold, result)
+
+    def counts_hits(self, estimator, fold: Fold) -> bool:
+        """Whether every score of a fold is the share of right labels."""
+        return all(self._is_accuracy(estimator, fold.targets[side], fold.params[side]) for side in self.sides)
+
+    def scored(self, candidate: int, fold: Fold, scores: dict[str, float], seconds: float) -> None:
+        """Keep the scores of a cell, which took so long."""
+        result: dict[str, Any] = {"fit_error": None, "n_test_samples": len(fold.test), "fit_time": 0.0}
+        result |= {"score_time": seconds} | {f"{side}_scores": value for side, value in scores.items()}
+        with self._lock:
+            self.seconds_of_scoring += seconds
+            self._keep(candidate, fold, result)
 
     def _is_accuracy(self, estimator, y, params: dict) -> bool:
         """Whether the score is the share of right labels, of which scikit-learn's own takes longer than some fits."""

@@ -88,12 +88,12 @@ class Strand:
     landmarks: Landmarks | None = None
     lanes: dict[bytes, Lane] = field(default_factory=dict)
 
-    def add(self, candidate: int, estimator: PegasosBase, dtype) -> None:
-        """Put a candidate on its lane; an error if it cannot be trained on this fold."""
+    def add(self, candidate: int, estimator: PegasosBase, schedule: Schedule, dtype) -> None:
+        """Put a candidate and its schedule on its lane; an error if it cannot be trained on this fold."""
         problems = estimator._regularised(self.task.problems)
         validation.check_regularisation(problems, dtype)
         validation.check_batch(estimator.batch_size, problems)
-        steps = estimator._schedule(seed=0).steps(problems.n_rows)
+        steps = schedule.steps(problems.n_rows)
         key = problems.lam.tobytes()
         rule = estimator._rule()
         if rule != Rule.SDCA and average_of(rule, estimator.average) == Average.WINDOW:

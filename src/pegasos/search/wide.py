@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -12,20 +11,19 @@ from typing import Any
 import numpy as np
 from sklearn import config_context, get_config
 
-from pegasos.backends.places import beside, home, on_gpu
+from pegasos.backends.places import on_gpu
 from pegasos.backends.threads import blas_limited, blas_threads
 from pegasos.estimators import placing, validation
-from pegasos.estimators.base import PegasosBase, Task
+from pegasos.estimators.base import PegasosBase
 from pegasos.kernels import Kernel
 from pegasos.marks import Marks
-from pegasos.rows import Rows
 from pegasos.schedule import average_of
 from pegasos.search.alike import same
 from pegasos.search.board import Board
 from pegasos.search.deadline import Deadline
+from pegasos.search.harvest import Harvest
 from pegasos.search.lanes import Data, Lane, Place, Strand, columns_of, slabs, stops_of, strand_of
 from pegasos.solver import Watcher, solve
-from pegasos.state import State
 from pegasos.step import Average, Rule
 
 ON_COLUMNS = ("lam", "C", "max_iter", "max_passes")  # parameters in which the candidates of one run may differ
@@ -94,6 +92,7 @@ def _groups(candidates: dict[int, PegasosBase], data: Data, places: list[Place],
     """Folds of equal kernels together; what cannot be trained is reported."""
     strands = []
     estimator = next(iter(candidates.values()))
+    schedules = {candidate: each._schedule(seed=0) for candidate, each in candidates.items()}  # for their steps
     for place in places:
         try:
             strand = strand_of(estimator, data, place)
@@ -103,7 +102,7 @@ def _groups(candidates: dict[int, PegasosBase], data: Data, places: list[Place],
             continue
         for candidate, each in candidates.items():
             try:
-                strand.add(candidate, each, data.X.dtype)
+                strand.add(candidate, each, schedules[candidate], data.X.dtype)
             except Exception as error:
                 board.failed(candidate, place.fold, error)
         if strand.lanes:
@@ -244,7 +243,7 @@ class _Run:
         problems = columns_of(slab, self.data.X.shape[0])
         steps, owners = stops_of(slab)
         rows = self.rows.abreast()
-        harvest = _Harvest(self, rows, slab, owners)
+        harvest = Harvest(self, rows, slab, owners)
         solution = solve(
             rows, problems, self.estimator._rule(), replace(self.schedule, max_time=max_time),
             loss=self.estimator._loss(), definite=self.definite, interruptible=False,
@@ -261,105 +260,3 @@ class _Run:
         """Lanes with any of the columns of a mask."""
         parts = np.split(columns, np.cumsum([len(lane.lam) for lane in slab])[:-1])
         return [lane for lane, part in zip(slab, parts, strict=True) if part.any()]
-
-
-class _Harvest:
-    """Collects the scores of cells as their columns come to their stops, and hands complete cells to the board."""
-
-    def __init__(self, run: _Run, rows: Rows, slab: list[Lane], owners: np.ndarray):
-        self.run, self.rows, self.slab, self.owners = run, rows, slab, owners
-        sizes = [len(lane.lam) for lane in slab]
-        self.lane_of = np.repeat(np.arange(len(slab)), sizes)
-        self.first = np.cumsum([0, *sizes[:-1]])
-        self.fold_of = np.array([lane.strand.place.fold.number for lane in slab])[self.lane_of]
-        self.open: dict[tuple[int, int], _Cell] = {}
-
-    def reached(self, state: State, which: np.ndarray) -> None:
-        """Columns have come to their stops."""
-        if self.run.stopped:
-            return
-        folds = self.fold_of[state.columns["place"]]
-        for fold in np.unique(folds):
-            chosen = folds == fold
-            self._of_one_fold(state if chosen.all() else state.select(chosen), which[chosen])
-
-    def _of_one_fold(self, state: State, which: np.ndarray) -> None:
-        run, places = self.run, state.columns["place"]
-        place = self.slab[self.lane_of[places[0]]].strand.place
-        index = {"train": place.train, "test": place.test}
-        sides = run.board.sides if run.light else ()
-        scores = {side: home(self.rows.model_scores(index[side], state)) for side in sides}
-        model = None if run.light else home(state.model()).astype(run.rows.dtype, copy=False)
-        lanes = self.lane_of[places]
-        owners = np.where(which, self.owners[places], -1)  # of the stops that the columns stand at
-        for lane in np.unique(lanes):
-            own = np.flatnonzero(lanes == lane)
-            for owner in np.unique(owners[own][owners[own] >= 0]):
-                there = own[(owners[own] == owner).any(axis=1)]
-                cell = self.open.setdefault((lane, owner), _Cell(len(self.slab[lane].lam)))
-                values = {side: of_all[there] for side, of_all in scores.items()}
-                if model is not None:
-                    values["model"] = model.T[there]
-                cell.add(places[there] - self.first[lane], values, state.columns["steps"][there])
-                if cell.complete:
-                    del self.open[lane, owner]
-                    self._complete(self.slab[lane], owner, cell)
-
-    def _complete(self, lane: Lane, owner: int, cell: _Cell) -> None:
-        run, task, place = self.run, lane.strand.task, lane.strand.place
-        candidate = lane.stops[owner][0]
-        estimator = copy.copy(run.group.candidates[candidate])
-        steps = cell.steps
-        found = task.about | run.data.about | {"t_": steps, "n_iter_": int(steps.max())}
-        if not run.light:
-            if run.data.pairwise:
-                found["n_features_in_"] = len(place.train)
-            estimator._keep(found | self._model_of(cell, task, place.train))
-            estimator._count_support(run.data.y[place.train])
-            run.board.fitted(candidate, place.fold, run.data.wrap(estimator) if run.data.wrap else estimator)
-            return
-        estimator._keep(found)
-        known = []
-        for side in run.board.sides:
-            scores = cell.values[side].T
-            known.append((place.fold.stand_ins[side], (scores + task.offset).astype(scores.dtype, copy=False)))
-        estimator._known_scores = tuple(known)
-        run.board.fitted(candidate, place.fold, estimator, place.fold.stand_in)
-
-    def _model_of(self, cell: _Cell, task: Task, train: np.ndarray) -> dict[str, Any]:
-        """What a fit on the training rows alone would leave on the estimator to predict with."""
-        run, n_state = self.run, self.run.rows.n_state
-        model = cell.values["model"].T
-        model = np.vstack([model[train if run.rows.dual else slice(n_state)], model[n_state:]])  # with the constant's
-        there = beside(train, run.data.X)
-        X = run.data.X[there][:, there] if run.data.pairwise else run.data.X[there]
-        found = run.estimator._model_attributes(model, X, run.kernel, run.bias, task.offset, run.landmarks)
-        if run.landmarks is not None:  # their places among the training rows, in order
-            places = np.argsort(train)[np.searchsorted(np.sort(train), found["support_"])]
-            order = np.argsort(places)
-            found |= {"support_": places[order], "dual_coef_": found["dual_coef_"][:, order]}
-            if not run.data.pairwise:
-                found["support_vectors_"] = found["support_vectors_"][order]
-        return found
-
-
-class _Cell:
-    """Scores (and models, if they are wanted) of the columns of one cell, one row each."""
-
-    def __init__(self, size: int):
-        self.values: dict[str, np.ndarray] = {}
-        self.steps = np.zeros(size, np.int64)
-        self.missing = size
-
-    def add(self, positions: np.ndarray, values: dict[str, np.ndarray], steps: np.ndarray) -> None:
-        """Some of the columns have come to their stops."""
-        for name, rows in values.items():
-            room = self.values.setdefault(name, np.empty((len(self.steps), rows.shape[1]), rows.dtype))
-            room[positions] = rows
-        self.steps[positions] = steps
-        self.missing -= len(positions)
-
-    @property
-    def complete(self) -> bool:
-        """Whether all columns are there."""
-        return self.missing == 0
