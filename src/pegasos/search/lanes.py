@@ -14,9 +14,12 @@ from pegasos.kernels import USE_GAMMA, Kernel
 from pegasos.landmarks import Landmarks
 from pegasos.problems import Problems, side_by_side
 from pegasos.schedule import Schedule, average_of
+from pegasos.search.alike import same
 from pegasos.search.board import Fold
 from pegasos.search.matrices import Matrices
 from pegasos.step import Average, Rule
+
+DECIDE_TASKS = ("multi_class", "class_weight", "epsilon", "fit_intercept", "loss")  # ... and linear or not
 
 
 class Data:
@@ -28,6 +31,7 @@ class Data:
         self.pairwise = pairwise  # X is a kernel matrix
         self.wrap = wrap  # makes an estimator of these rows one of the user's rows, of which these were made
         self._places: dict[bool, Matrices] = {}
+        self._tasks: list[tuple[Fold, dict, Task]] = []
 
     def placed(self, estimator: PegasosBase, multiplications: float) -> Matrices:
         """The rows where an estimator wants to work, once for all that work there, and their kernel matrices."""
@@ -36,6 +40,17 @@ class Data:
             there = placing.placed(estimator, self.X, multiplications)
             self._places[gpu] = Matrices(there, self.X if hasattr(self.X, "indptr") else there)
         return self._places[gpu]
+
+    def task_of(self, estimator: PegasosBase, place: Place, weights) -> Task:
+        """What an estimator makes of a fold's targets, once for all that make the same of them."""
+        asked = {name: getattr(estimator, name, None) for name in DECIDE_TASKS}
+        asked |= {"kind": type(estimator), "explicit": estimator.kernel == "linear"}
+        for fold, before, task in self._tasks:
+            if fold is place.fold and same(before, asked):
+                return task
+        task = estimator._task(self.y[place.train], weights, self.X.dtype)
+        self._tasks.append((place.fold, asked, task))
+        return task
 
     def forget(self) -> None:
         """Keep no kernel matrix."""
@@ -107,7 +122,7 @@ def strand_of(estimator: PegasosBase, data: Data, place: Place) -> Strand:
     if not place.train.size:
         raise ValueError(f"Fold {place.fold.number} has no rows to train on.")
     weights = data.weights_of(place.train)
-    task = estimator._task(data.y[place.train], weights, data.X.dtype)
+    task = data.task_of(estimator, place, weights)
     by_rows = estimator.gamma == "scale" and estimator.kernel in USE_GAMMA
     X = data.X[beside(place.train, data.X)] if by_rows else data.X
     kernel, schedule = estimator._resolved_kernel(X, weights), estimator._schedule()

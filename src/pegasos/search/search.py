@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from numbers import Real
 
@@ -17,6 +18,7 @@ from sklearn.utils import indexable
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_method_params
 
+from pegasos.estimators import PegasosClassifier, PegasosRegressor
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.memory import unharmed_by_errors
 from pegasos.estimators.validation import warn_unconverged
@@ -149,7 +151,7 @@ class PegasosSearchCV(BaseSearchCV):
         folds = self._folds(X, y, routed)
         base = clone(self.estimator)
         estimators = {
-            number: _for_cells(clone(base).set_params(**clone(values, safe=False)))
+            number: _for_cells(_fresh(base).set_params(**clone(values, safe=False)))
             for number, values in enumerate(candidates)
         }
         deadline = Deadline(self.max_time, started)
@@ -247,6 +249,12 @@ class PegasosSearchCV(BaseSearchCV):
                 f"At least {board.missed_tol} of {total} cells ended with a gap above tol; give more passes, or use "
                 "solver='sdca'."
             )
+
+
+def _fresh(base):
+    """A clone of what is a clone already: of our own estimators, whose parameters nobody changes, a copy will do."""
+    own = type(base) in (PegasosClassifier, PegasosRegressor)
+    return copy.copy(base) if own and not isinstance(base.random_state, np.random.RandomState) else clone(base)
 
 
 def _for_cells(estimator):

@@ -30,6 +30,7 @@ from pegasos.step import (
 
 RECORD = np.dtype((np.record, COLUMN))  # whose fields interpreted kernels read as attributes, too
 WARPS = 32  # of the largest thread block
+AHEAD = 8  # inner products asked for at a time
 
 
 @cache
@@ -53,6 +54,8 @@ def single_steps(rule, loss):
         spoke = cuda.shared.array(2, int64)
         mine = cuda.local.array(1, RECORD)  # the column as it is when this draw has its turn
         across = cuda.local.array(LANES, gram.dtype)  # inner products with the draws of the same warp
+        some = cuda.local.array(AHEAD, gram.dtype)
+        strength = cuda.local.array(AHEAD, scores.dtype)
 
         mine[0] = columns[p]
         own = mine[0]
@@ -99,9 +102,9 @@ def single_steps(rule, loss):
         held = 0.0
         if there and rule == Rule.SDCA:
             held = float(alpha[i, p])
-        for j in range(LANES):
-            b = warp * LANES + j
-            across[j] = gram[b, r] if there and b < index.size else gram[0, 0]
+        last = index.size - 1
+        for j in range(LANES):  # without a branch: all are asked for before the first is there
+            across[j] = gram[min(warp * LANES + j, last), min(r, last)]
 
         for turn in range(n_warps):
             if warp == turn:
@@ -128,14 +131,18 @@ def single_steps(rule, loss):
                 if lane == 0:
                     spoke[turn & 1] = spoken
             cuda.syncthreads()
-            spoken = spoke[turn & 1]
-            if warp > turn and there and spoken != 0:
-                for j in range(LANES):
-                    if (spoken >> j) & 1:
-                        pulled = said[turn & 1, j]
-                        score += pulled * gram[turn * LANES + j, r]
-                        if rule == Rule.SDCA and rows[turn & 1, j] == i:
-                            held += pulled
+            left = spoke[turn & 1] if warp > turn and there else int64(0)
+            while left != 0:
+                for a in range(AHEAD):
+                    j = cuda.ffs(left) - 1 if left != 0 else 0
+                    pulled = said[turn & 1, j] if left != 0 else scores.dtype.type(0.0)
+                    if rule == Rule.SDCA and rows[turn & 1, j] == i:
+                        held += pulled
+                    strength[a] = pulled
+                    some[a] = gram[turn * LANES + j, r]
+                    left &= left - 1
+                for a in range(AHEAD):
+                    score += strength[a] * some[a]
 
         own.square = 0.0
         own.mass = 0.0

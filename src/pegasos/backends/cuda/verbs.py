@@ -14,8 +14,7 @@ from pegasos.backends.cuda.sparse import Densified
 from pegasos.backends.cuda.sums import THREADS
 
 ON_GPU = True
-BLOCK = 512  # draws of a look-ahead block: threads of a thread block
-LARGEST_BLOCK = 1024
+BLOCK = LARGEST_BLOCK = 1024  # draws of a look-ahead block: threads of a thread block
 AT_ONCE = 8192  # rows of one product
 
 

@@ -1,0 +1,215 @@
+"""Estimators and searches on a GPU: the models of the CPU, arrays of the same kind out, and what a careless user does."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import StratifiedKFold
+
+from gpu import needs_gpu
+from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor, PegasosSearchCV, load
+
+pytestmark = needs_gpu
+
+X, Y = load_digits(return_X_y=True)
+X = (X / 16).astype(np.float32)
+RBF = dict(kernel="rbf", gamma=0.05, C=5, random_state=0)
+SETTINGS = {
+    "linear": dict(lam=1e-3, random_state=0),
+    "linear pairs": dict(lam=1e-3, multi_class="ovo", random_state=0),
+    "linear crammer-singer": dict(lam=1e-3, multi_class="crammer_singer", random_state=0),
+    "linear log loss": dict(lam=1e-3, loss="log_loss", random_state=0),
+    "rbf": RBF,
+    "rbf sdca": RBF | dict(solver="sdca", max_passes=3),
+    "rbf sdca mean": RBF | dict(solver="sdca", max_passes=3, average="suffix"),
+    "rbf on the fly": RBF | dict(solver="sdca", max_passes=3, cache_size=0),
+    "rbf balanced": RBF | dict(class_weight="balanced", sampling="replacement"),
+    "poly": dict(kernel="poly", degree=2, C=1, random_state=0),
+    "sigmoid": dict(kernel="sigmoid", gamma=0.01, C=1, random_state=0),
+    "laplacian": dict(kernel="laplacian", gamma=0.05, C=5, random_state=0),
+    "batches": dict(lam=1e-3, batch_size=64, project=True, random_state=0),
+    "all rows": dict(lam=1e-2, batch_size="all", max_iter=20, random_state=0),
+    "within tol": RBF | dict(solver="sdca", tol=1e-2),
+}
+
+
+def scores_of(model):
+    return model.decision_function(X)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_model_is_the_cpu_s_to_rounding(name):
+    there = PegasosClassifier(**SETTINGS[name], device="cuda").fit(X, Y)
+    here = PegasosClassifier(**SETTINGS[name], device="cpu").fit(X, Y)
+    size = np.abs(scores_of(here)).max()
+    np.testing.assert_array_equal(there.t_, here.t_)
+    np.testing.assert_allclose(there.objective_, here.objective_, rtol=2e-3)
+    # A margin within rounding of its threshold sends the two on different ways of the same worth.
+    assert np.median(np.abs(scores_of(there) - scores_of(here))) < 1e-3 * size
+    assert (there.predict(X) == here.predict(X)).mean() > 0.995
+    assert type(there.intercept_) is np.ndarray
+
+
+@pytest.mark.parametrize("name", ["linear", "rbf sdca", "rbf on the fly", "batches"])
+def test_float64_is_the_cpu_s_to_many_digits(name):
+    wide = X.astype(np.float64)
+    there = PegasosClassifier(**SETTINGS[name], device="cuda").fit(wide, Y)
+    here = PegasosClassifier(**SETTINGS[name], device="cpu").fit(wide, Y)
+    np.testing.assert_allclose(there.decision_function(wide), here.decision_function(wide), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(there.dual_gap_, here.dual_gap_, rtol=1e-6, atol=1e-10)
+
+
+def test_arrays_of_cupy_and_torch_go_in_and_the_same_kind_comes_out():
+    import cupy
+
+    torch = pytest.importorskip("torch")
+    here = PegasosClassifier(**RBF, device="cpu").fit(X, Y)
+    for rows, labels in (
+        (cupy.asarray(X), cupy.asarray(Y)),
+        (torch.as_tensor(X).cuda(), torch.as_tensor(Y).cuda()),
+        (cupy.asarray(X), Y),
+    ):
+        model = PegasosClassifier(**RBF).fit(rows, labels)  # device="auto": where the rows are
+        found = model.predict(rows)
+        assert type(found) is type(rows)
+        assert type(model.decision_function(rows)) is type(rows)
+        numbers = found.get() if hasattr(found, "get") else found.cpu().numpy()
+        assert (numbers == here.predict(X)).mean() > 0.995
+        assert model.score(rows, labels) == pytest.approx((numbers == Y).mean())
+        assert type(model.predict(X)) is np.ndarray
+        assert type(model.support_vectors_) is np.ndarray
+
+
+def test_rows_on_the_gpu_can_be_worked_on_by_the_cpu_and_labels_may_be_words():
+    import cupy
+
+    words = np.array([f"digit {label}" for label in Y])
+    model = PegasosClassifier(**RBF, device="cpu").fit(cupy.asarray(X), words)
+    assert type(model.predict(cupy.asarray(X))) is np.ndarray
+    assert (model.predict(X) == words).mean() > 0.99
+
+
+def test_regression_on_the_gpu_is_the_cpu_s():
+    import cupy
+
+    targets = np.column_stack([X @ np.arange(64), X[:, 20]]).astype(np.float32)
+    for settings in (dict(lam=1e-3, random_state=0), RBF | dict(epsilon=0.05)):
+        there = PegasosRegressor(**settings, device="cuda").fit(X, targets)
+        here = PegasosRegressor(**settings, device="cpu").fit(X, targets)
+        np.testing.assert_allclose(there.objective_, here.objective_, rtol=1e-2)
+        found = there.predict(cupy.asarray(X))
+        assert found.shape == targets.shape
+        assert there.score(cupy.asarray(X), cupy.asarray(targets)) == pytest.approx(here.score(X, targets), abs=2e-2)
+
+
+def test_csr_rows_are_those_of_the_dense_matrix():
+    rows = sp.csr_array(X)
+    there = PegasosClassifier(lam=1e-3, random_state=0, device="cuda").fit(rows, Y)
+    here = PegasosClassifier(lam=1e-3, random_state=0, device="cpu").fit(rows, Y)
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=2e-3 * np.abs(here.coef_).max())
+    kernel = PegasosClassifier(**RBF, device="cuda").fit(rows, Y)
+    assert kernel.score(rows, Y) == pytest.approx(PegasosClassifier(**RBF).fit(X, Y).score(X, Y), abs=5e-3)
+
+
+def test_a_precomputed_kernel_and_a_function_of_arrays_of_cupy():
+    K = (1 + X @ X.T) ** 2
+    matrix = PegasosClassifier(kernel="precomputed", C=1, random_state=0, device="cuda").fit(K, Y)
+    called = PegasosClassifier(kernel=lambda A, B: (1 + A @ B.T) ** 2, C=1, random_state=0, device="cuda").fit(X, Y)
+    assert (matrix.predict(K) == called.predict(X)).mean() > 0.995
+
+
+@pytest.mark.parametrize("average", [False, "weighted"])
+def test_a_search_finds_the_scores_of_the_cpu(average):
+    grid = {"lam": [1e-4, 1e-2], "gamma": [0.02, 0.1], "max_iter": [500, 2000]}
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    found = []
+    for device in ("cuda", "cpu"):
+        svm = PegasosClassifier(kernel="rbf", average=average, random_state=0, device=device)
+        found.append(PegasosSearchCV(svm, grid, cv=folds, return_train_score=True).fit(X, Y))
+    for side in ("test", "train"):
+        there, here = (search.cv_results_[f"mean_{side}_score"] for search in found)
+        np.testing.assert_allclose(there, here, atol=6e-3)
+    assert found[0].best_estimator_.score(X, Y) > 0.95
+
+
+def test_a_search_over_rows_on_the_gpu_and_over_linear_pairs():
+    import cupy
+
+    svm = PegasosClassifier(multi_class="ovo", random_state=0)
+    search = PegasosSearchCV(svm, {"lam": [1e-3, 1e-2]}, cv=3).fit(cupy.asarray(X), cupy.asarray(Y))
+    here = PegasosSearchCV(svm, {"lam": [1e-3, 1e-2]}, cv=3).fit(X, Y)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"], atol=6e-3)
+
+
+def test_too_little_memory_makes_smaller_slabs_and_the_same_model():
+    import cupy
+
+    settings = RBF | dict(solver="sdca", max_passes=2)
+    whole = PegasosClassifier(**settings, device="cuda").fit(X, Y)
+    pool = cupy.get_default_memory_pool()
+    pool.free_all_blocks()
+    pool.set_limit(size=pool.used_bytes() + 6 * 2**20)  # the kernel matrix alone is 12 MiB
+    try:
+        tight = PegasosClassifier(**settings, device="cuda", cache_size=2000).fit(X, Y)
+        svm = PegasosClassifier(**settings, device="cuda", cache_size=2000)
+        search = PegasosSearchCV(svm, {"C": [1, 5]}, cv=3, refit=False).fit(X, Y)
+    finally:
+        pool.set_limit(size=0)
+    np.testing.assert_allclose(tight.decision_function(X), whole.decision_function(X), atol=2e-3)
+    assert search.best_score_ > 0.95
+
+
+def test_what_makes_no_sense_is_refused_and_loses_nothing():
+    import cupy
+
+    model = PegasosClassifier(**RBF, device="cuda").fit(X, Y)
+    before = model.dual_coef_
+    bad = X.copy()
+    bad[3, 4] = np.nan
+    for rows in (bad, cupy.asarray(bad)):
+        with pytest.raises(ValueError, match="contains NaN"):
+            model.fit(rows, Y)
+        with pytest.raises(ValueError, match="contains NaN"):
+            model.predict(rows)
+    for rows, message in (
+        (cupy.asarray(X[0]), "2D array"),
+        (cupy.asarray(X[:, :3]), "features"),
+        (cupy.zeros((0, 64)), "0 sample"),
+        (cupy.asarray(X) * 1j, "Complex"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.predict(rows)
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.fit(cupy.asarray(X), Y[:-1])
+    with pytest.raises(ValueError, match="n_landmarks"):
+        PegasosClassifier(kernel="rbf", n_landmarks=20, device="cuda").fit(X, Y)
+    with pytest.raises(NotFittedError):
+        PegasosClassifier().predict(cupy.asarray(X))
+    assert model.dual_coef_ is before
+
+
+def test_models_travel_and_fits_go_on(tmp_path):
+    model = PegasosClassifier(**RBF, device="cuda", warm_start=True, max_passes=2).fit(X, Y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+    model.save(tmp_path / "model.pegasos")
+    np.testing.assert_array_equal(load(tmp_path / "model.pegasos").predict(X), model.predict(X))
+    steps = model.t_.copy()
+    assert (model.fit(X, Y).t_ == 2 * steps).all()
+    online = PegasosClassifier(lam=1e-3, random_state=0, device="cuda")
+    for first in range(0, len(X), 500):
+        online.partial_fit(X[first : first + 500], Y[first : first + 500], classes=np.unique(Y))
+    assert online.score(X, Y) > 0.9
+    kept = tmp_path / "fit.ck"
+    timed = dict(RBF, solver="sdca", device="cuda", checkpoint=Checkpoint(kept, every=0.0))
+    first = PegasosClassifier(**timed, max_passes=3).fit(X, Y)
+    assert first.score(X, Y) > 0.97
+
+
+def test_tf32_rounds_and_says_so_in_its_parameter():
+    exact = PegasosClassifier(**RBF, solver="sdca", max_passes=3, device="cuda").fit(X, Y)
+    rounded = PegasosClassifier(**RBF, solver="sdca", max_passes=3, device="cuda:tf32").fit(X, Y)
+    assert (rounded.predict(X) == exact.predict(X)).mean() > 0.99
+    np.testing.assert_allclose(rounded.objective_, exact.objective_, rtol=0.02)
