@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -102,19 +103,33 @@ class Strand:
     schedule: Schedule
     landmarks: Landmarks | None = None
     lanes: dict[bytes, Lane] = field(default_factory=dict)
+    _lams: dict[tuple, np.ndarray] = field(default_factory=dict)
 
     def add(self, candidate: int, estimator: PegasosBase, schedule: Schedule, dtype) -> None:
         """Put a candidate and its schedule on its lane; an error if it cannot be trained on this fold."""
-        problems = estimator._regularised(self.task.problems)
-        validation.check_regularisation(problems, dtype)
-        validation.check_batch(estimator.batch_size, problems)
-        steps = schedule.steps(problems.n_rows)
-        key = problems.lam.tobytes()
+        lam = self._lam_of(estimator, dtype)
+        steps = schedule.steps(self.n_rows)
+        key = lam.tobytes()
         rule = estimator._rule()
         if rule != Rule.SDCA and average_of(rule, estimator.average) == Average.WINDOW:
             key += steps.tobytes()  # where the windows of this average lie depends on the end
-        lane = self.lanes.setdefault(key, Lane(self, problems.lam))
+        lane = self.lanes.setdefault(key, Lane(self, lam))
         lane.stops.append((candidate, steps))
+
+    @cached_property
+    def n_rows(self) -> np.ndarray:
+        """Rows of each column."""
+        return self.task.problems.n_rows
+
+    def _lam_of(self, estimator: PegasosBase, dtype) -> np.ndarray:
+        """lam of each column, which candidates that differ in their steps share."""
+        given = (estimator.lam, estimator.C, estimator.batch_size)
+        if given not in self._lams:
+            problems = estimator._regularised(self.task.problems)
+            validation.check_regularisation(problems, dtype)
+            validation.check_batch(estimator.batch_size, problems)
+            self._lams[given] = problems.lam
+        return self._lams[given]
 
 
 def strand_of(estimator: PegasosBase, data: Data, place: Place) -> Strand:
@@ -167,6 +182,9 @@ def stops_of(slab: list[Lane]) -> tuple[np.ndarray, np.ndarray]:
         own = np.array([stop for _, stop in lane.stops]).T
         order = np.argsort(own, axis=1, kind="stable")
         spare = ((0, 0), (0, most - own.shape[1]))
-        steps.append(np.pad(np.take_along_axis(own, order, axis=1), spare, mode="edge"))
-        owners.append(np.pad(order, spare, constant_values=-1))
+        own = np.take_along_axis(own, order, axis=1)
+        if own.shape[1] < most:
+            own, order = np.pad(own, spare, mode="edge"), np.pad(order, spare, constant_values=-1)
+        steps.append(own)
+        owners.append(order)
     return np.vstack(steps), np.vstack(owners)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.backends.places import beside
+from pegasos.backends.places import beside, on_gpu
 from pegasos.kernels import FROM_PRODUCT, Kernel, inner_products, squared_norms
 from pegasos.rows import in_time_for
 from pegasos.search.alike import same
@@ -52,7 +52,12 @@ class Matrices:
         own = beside(self.squares.astype(self.X.dtype), self.X) if kernel.name == "rbf" else None
         products = self._products if kernel.name in FROM_PRODUCT else None
         out, self._matrix = self._matrix, None
-        self._matrix = kernel.matrix(self.X, own, in_time_for(until), products, out)
+        try:
+            self._matrix = kernel.matrix(self.X, own, in_time_for(until), products, out)
+        except MemoryError:  # of a GPU: its rows can be computed one by one
+            if not on_gpu(self.X):
+                raise
+            self.forget()
         if self._matrix is not None:
             self._kernel = kernel
         return self._matrix

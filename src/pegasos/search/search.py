@@ -18,7 +18,7 @@ from sklearn.utils import indexable
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_method_params
 
-from pegasos.estimators import PegasosClassifier, PegasosRegressor
+from pegasos.estimators import PegasosClassifier, PegasosRegressor, placing
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.memory import unharmed_by_errors
 from pegasos.estimators.validation import warn_unconverged
@@ -142,8 +142,8 @@ class PegasosSearchCV(BaseSearchCV):
 
         started = time.perf_counter()
         scorers, metric = self._get_scorers()
-        X, y = indexable(X, y)
-        params = _check_method_params(X, params=params)
+        X, y = indexable(placing.received(X), placing.on_host(y))
+        params = _check_method_params(X, params={name: placing.on_host(value) for name, value in params.items()})
         routed = self._get_routed_params_for_fit(params)
         candidates = list(ParameterGrid(self.param_grid))
         if not candidates:

@@ -150,14 +150,14 @@ class _Run:
         ):
             until = deadline.at(0.5)
             matrix = self.matrices.of(kernel, self._cache_bytes(), more=others, until=until)
-        self.squares = squares
+        self.squares, self.share = squares, 1.0
         self.rows = self._rows(matrix)
         self.light = board.only_passes_on(estimator) and data.wrap is None
 
-    def _rows(self, matrix, share: float = 1.0) -> Any:
+    def _rows(self, matrix) -> Any:
         return self.estimator._rows(
             self.there, self.squares, self.kernel, self.bias, self.schedule, matrix=matrix, keep=False,
-            landmarks=self.landmarks, share=share,
+            landmarks=self.landmarks, share=self.share,
         )  # fmt: skip
 
     def _cache_bytes(self) -> float:
@@ -227,14 +227,16 @@ class _Run:
             self._solve(left, max_time)
             return
         except MemoryError:
-            if not on_gpu(self.there) or (len(left) == 1 and self.rows.matrix is None):
+            if not on_gpu(self.there) or (len(left) == 1 and self.share < placing.SMALLEST_SHARE):
                 raise
+        halves = [left[: len(left) // 2], left[len(left) // 2 :]]
+        if len(left) == 1:  # without the matrix, and with shorter blocks
+            self.share /= 4
+            self.matrices.forget()
+            self.rows, halves = self._rows(None), [left]
         placing.free()
-        if len(left) == 1:
-            self.rows = self._rows(None, share=1 / 16)
-        for half in (left[: len(left) // 2], left[len(left) // 2 :]):
-            if half:
-                self._run(half, max_time)
+        for half in halves:
+            self._run(half, max_time)
 
     def _solve(self, slab: list[Lane], max_time: float | None) -> None:
         if self.estimator.max_time is not None:  # of each fit

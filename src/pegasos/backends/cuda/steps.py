@@ -31,6 +31,7 @@ from pegasos.step import (
 RECORD = np.dtype((np.record, COLUMN))  # whose fields interpreted kernels read as attributes, too
 WARPS = 32  # of the largest thread block
 AHEAD = 8  # inner products asked for at a time
+REGISTERS = 64  # of a thread: a thread block of the largest size has to find room
 
 
 @cache
@@ -42,7 +43,7 @@ def single_steps(rule, loss):
     draw that does not pull costs nothing of its own. Warp after warp takes its steps, and later warps catch up.
     """
 
-    @cuda.jit(cache=True, max_registers=64)
+    @cuda.jit(cache=True, max_registers=REGISTERS)
     def steps(columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted, average):
         p, r = cuda.blockIdx.x, cuda.threadIdx.x
         warp, lane = r // LANES, r % LANES
@@ -179,7 +180,7 @@ def single_steps(rule, loss):
 def group_steps(size):
     """The kernel for batches of `k` draws, groups of `size` columns, and projection."""
 
-    @cuda.jit(cache=True)
+    @cuda.jit(cache=True, max_registers=REGISTERS)
     def steps(
         columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted, folds, k, rule, loss,
         average, project,
