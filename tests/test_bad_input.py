@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pegasos import PegasosClassifier
+from pegasos.estimators import placing
 
 
 def assert_refused(match, X, y, error=ValueError, *, sample_weight=None, **params):
@@ -452,19 +453,15 @@ def test_two_rows_are_enough(kernel):
     np.testing.assert_array_equal(model.predict(X), y)
 
 
-# --- what is still to come ------------------------------------------------------------------------
+# --- a GPU that is not there ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("device", "cuda"),
-    ],
-    ids=lambda part: str(part),
-)
+@pytest.mark.skipif(placing.missing() is None, reason="there is a GPU")
+@pytest.mark.parametrize("device", ["cuda", "cuda:tf32"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_what_is_not_implemented_says_so_by_name(multiclass, kernel, name, value):
-    assert_refused(rf"\b{name}\b", *multiclass, NotImplementedError, kernel=kernel, **{name: value})
+def test_a_gpu_that_is_missing_is_asked_for_in_vain(multiclass, kernel, device):
+    message = f"device='{device}' cannot be used here: (CuPy|numba-cuda) .*"
+    assert_refused(message, *multiclass, RuntimeError, kernel=kernel, device=device)
 
 
 # --- no parameter is accepted and ignored ---------------------------------------------------------

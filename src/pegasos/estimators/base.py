@@ -338,7 +338,8 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         validation.check_regularisation(problems, X.dtype)
         memory = getattr(self, "_memory", None)
         landmarks = None if memory is None else memory.landmarks
-        X = placing.placed(self, X)
+        there = placing.placed(self, X)
+        X = X if hasattr(X, "indptr") else there  # where looking at all of it is fast
         kernel, bias, schedule = self._resolved_kernel(X, None), self._bias(), self._schedule()
         if landmarks is not None and self.gamma == "scale":  # that of the rows they were chosen among
             kernel = replace(kernel, gamma=landmarks.kernel.gamma)
@@ -349,7 +350,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
             memory.check_nature(nature, "partial_fit")
         if landmarks is None:
             landmarks = self._chosen_landmarks(X, kernel, schedule.seed, np.flatnonzero(problems.row_sets.any(axis=1)))
-        rows = self._rows(X, squares, kernel, bias, replace(schedule, max_passes=1), landmarks=landmarks)
+        rows = self._rows(there, squares, kernel, bias, replace(schedule, max_passes=1), landmarks=landmarks)
         before = None if memory is None else without_rows(memory.state)
         state = one_pass(rows, problems, schedule, self._loss(), before)
         steps = state.columns["steps"].copy()

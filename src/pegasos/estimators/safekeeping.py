@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral
 
+from pegasos.backends.places import home
 from pegasos.checkpoint import Checkpoint
 from pegasos.fingerprint import fingerprint
 
@@ -18,7 +19,7 @@ def keeper_of(estimator, X, problems, state, seed: int):
     from pegasos.storage.checkpoints import SnapshotFile
 
     identity = identity_of(estimator)
-    identity["the data"] = fingerprint(X, problems.labelings, problems.weights, problems.row_sets)
+    identity["the data"] = fingerprint(home(X), problems.labelings, problems.weights, problems.row_sets)
     identity["the fit before"] = "none" if state is None else fingerprint(state.sums)
     return SnapshotFile(checkpoint, identity, seed)
 

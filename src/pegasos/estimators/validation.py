@@ -30,6 +30,12 @@ def check_supported(estimator) -> None:
     placing.check_available(estimator.device)
 
 
+def check_on_cpu(estimator, what: str) -> None:
+    """Raise where a GPU is asked for by what cannot use one."""
+    if estimator.device.startswith("cuda"):
+        raise ValueError(f"{what} works on the CPU; got device={estimator.device!r}: set device='cpu' or 'auto'.")
+
+
 def check_combinations(estimator) -> None:
     """Raise ValueError for parameters that contradict each other."""
     if estimator.lam is not None and estimator.C is not None:

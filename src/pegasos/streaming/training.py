@@ -58,6 +58,7 @@ def fit_stream(
     """
     svm._validate_params()
     validation.check_supported(svm)
+    validation.check_on_cpu(svm, "Streaming")
     validation.check_combinations(svm)
     missing = missing_for_stream(svm)
     if missing is not None:
