@@ -1,4 +1,4 @@
-"""Solves small problems by the CUDA kernels, which Numba simulates, and by the CPU's loops; run by test_cuda_simulated."""
+"""Solves small problems by simulated CUDA kernels and by the CPU's loops; run by test_cuda_simulated."""
 
 import os
 

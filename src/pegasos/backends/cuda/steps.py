@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 from numba import cuda, float64, int64
 
+from pegasos.backends.cuda.launching import SIMULATED
 from pegasos.backends.cuda.sums import ALL, LANES
 from pegasos.state import COLUMN
 from pegasos.step import (
@@ -31,7 +32,9 @@ from pegasos.step import (
 RECORD = np.dtype((np.record, COLUMN))  # whose fields interpreted kernels read as attributes, too
 WARPS = 32  # of the largest thread block
 AHEAD = 8  # inner products asked for at a time
-REGISTERS = 64  # of a thread: a thread block of the largest size has to find room
+COMPILED: dict = {"cache": True}
+if not SIMULATED:
+    COMPILED["max_registers"] = 64  # of a thread: a thread block of the largest size has to find room
 
 
 @cache
@@ -43,7 +46,7 @@ def single_steps(rule, loss):
     draw that does not pull costs nothing of its own. Warp after warp takes its steps, and later warps catch up.
     """
 
-    @cuda.jit(cache=True, max_registers=REGISTERS)
+    @cuda.jit(**COMPILED)
     def steps(columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted, average):
         p, r = cuda.blockIdx.x, cuda.threadIdx.x
         warp, lane = r // LANES, r % LANES
@@ -180,7 +183,7 @@ def single_steps(rule, loss):
 def group_steps(size):
     """The kernel for batches of `k` draws, groups of `size` columns, and projection."""
 
-    @cuda.jit(cache=True, max_registers=REGISTERS)
+    @cuda.jit(**COMPILED)
     def steps(
         columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted, folds, k, rule, loss,
         average, project,
