@@ -1,6 +1,18 @@
-"""Whether tests have a GPU."""
+"""A GPU for tests: the real one, or where there is none an emulated one for problems of a few rows."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numba
 import pytest
+
+import emulated_cuda
+import emulated_cupy
+import pegasos.backends
+from pegasos.estimators import placing
+
+OURS = "pegasos.backends.cuda"
 
 
 def reason() -> str | None:
@@ -17,4 +29,39 @@ def reason() -> str | None:
     return None if n_devices and cuda.is_available() else "no GPU tests: there is no CUDA device"
 
 
-needs_gpu = pytest.mark.skipif(reason() is not None, reason=str(reason()))
+REAL = reason() is None
+needs_gpu = pytest.mark.skipif(not REAL, reason=str(reason()))
+needs_any = pytest.mark.skipif(
+    not REAL and emulated_cupy.COMPILER is None, reason="no GPU, and no C++ compiler to emulate one"
+)
+
+
+@contextmanager
+def emulated() -> Iterator[None]:
+    """Let the library find an emulated GPU in here."""
+    numba_cuda = emulated_cuda.module()
+    found = emulated_cupy.modules() | {"numba.cuda": numba_cuda}
+    found |= {name: emulated_cupy.module_of(name, {}) for name in ("numba.cuda.np", "numba.cuda.np.arrayobj")}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in sys.modules if name.startswith(OURS)]:
+            patch.delitem(sys.modules, name)
+        for name, module in found.items():
+            patch.setitem(sys.modules, name, module)
+        patch.setattr(numba, "cuda", numba_cuda, raising=False)
+        patch.setattr(pegasos.backends, "cuda", None, raising=False)
+        delattr(pegasos.backends, "cuda")
+        placing.missing.cache_clear()
+        yield
+        for name in [name for name in sys.modules if name.startswith(OURS)]:
+            del sys.modules[name]
+    placing.missing.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def card() -> Iterator[None]:
+    """A GPU, real or emulated."""
+    if REAL:
+        yield
+    else:
+        with emulated():
+            yield

@@ -39,13 +39,13 @@ RULES = [("pegasos", k, project) for k in (1, 7, "all") for project in (False, T
 
 def wide_solve(
     kind, scheme, weighted, bias, sampling, rule, k, project, average, block=None, dtype=np.float64, loss="hinge",
-    verbs=cpu,
+    verbs=cpu, steps=STEPS,
 ):  # fmt: skip
     schedule = Schedule(
         sampling=sampling,
         seed=SEED,
         batch=None if k == "all" else k,
-        max_steps=STEPS,
+        max_steps=steps,
         max_passes=50,
         average=average,
         project=project,
@@ -67,10 +67,12 @@ def expected_state(rows, members, a, bias):
     return np.concatenate([expected, bias * a.sum(axis=0, keepdims=True)]) if bias else expected
 
 
-def compare(kind, scheme, weighted, bias, sampling, rule, k, project, average, block, loss="hinge", verbs=cpu):
+def compare(
+    kind, scheme, weighted, bias, sampling, rule, k, project, average, block, loss="hinge", verbs=cpu, steps=STEPS
+):
     """Assert model, objective, gap and counts of every column; return how many columns were compared."""
     setting = (kind, scheme, weighted, bias, sampling, rule, k, project, average, block)
-    rows, found = wide_solve(*setting, loss=loss, verbs=verbs)
+    rows, found = wide_solve(*setting, loss=loss, verbs=verbs, steps=steps)
     problems = problems_of(scheme, weighted)
     kernel, compared = KINDS.get(kind, "linear"), 0
     for p in range(problems.n_columns):
@@ -126,10 +128,11 @@ def test_every_loss_equals_the_textbook_loop(kind, loss, weighted, bias):
     assert compared > 0.9 * 21 * problems_of(SCHEMES[loss], weighted).n_columns
 
 
-def compare_groups(kind, weighted, bias, sampling, rule, k, project, average, block, verbs=cpu):
+def compare_groups(kind, weighted, bias, sampling, rule, k, project, average, block, verbs=cpu, steps=STEPS):
     """The same as `compare` for every Crammer–Singer group; return how many groups were compared."""
     setting = (weighted, bias, sampling, rule, k, project)
-    rows, found = wide_solve(kind, "crammer_singer", *setting, average, block, loss="crammer_singer", verbs=verbs)
+    how = dict(loss="crammer_singer", verbs=verbs, steps=steps)
+    rows, found = wide_solve(kind, "crammer_singer", *setting, average, block, **how)
     problems = problems_of("crammer_singer", weighted)
     kernel, compared = KINDS.get(kind, "linear"), 0
     for p in range(0, problems.n_columns, 3):

@@ -62,6 +62,18 @@ def test_the_configuration_holds_in_all_threads(two_threads, solves):
     assert all(finite for _, finite in seen)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_draws_do_not_depend_on_which_folds_run_together(monkeypatch, solves, kernel):
+    svm = PegasosClassifier(kernel=kernel, solver="sdca", max_passes=2, random_state=0)
+    grid = {"lam": LAMS[::4]}
+    together = PegasosSearchCV(svm, grid, cv=3, refit=False).fit(X, Y).cv_results_
+    monkeypatch.setattr(wide._Run, "_most_columns", lambda run: 1)
+    apart = PegasosSearchCV(svm, grid, cv=3, refit=False).fit(X, Y).cv_results_
+    assert solves[-9:] == [3] * 9  # a lane each: one fold at one lam
+    for fold in range(3):
+        np.testing.assert_array_equal(apart[f"split{fold}_test_score"], together[f"split{fold}_test_score"])
+
+
 def test_routed_weights_reach_only_the_metric_that_asked(two_threads):
     weights = np.random.default_rng(0).integers(1, 9, len(Y))
     with sklearn.config_context(enable_metadata_routing=True):

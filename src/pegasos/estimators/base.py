@@ -162,10 +162,11 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
             count_violations=not self._explicit,
         )
 
-    def _cache_bytes(self, X=None) -> float:
-        """Memory that kernel values and gathered rows may take where the rows X are."""
-        if self.cache_size is None and on_gpu(X):
-            return placing.free_bytes()
+    def _cache_bytes(self, X=None, taken: float = 0.0) -> float:
+        """Memory that kernel values and gathered rows may take where the rows X are, with what they have `taken`."""
+        if on_gpu(X):
+            room = placing.free_bytes() + taken
+            return placing.FREE_SHARE * room if self.cache_size is None else min(1e6 * self.cache_size, room)
         return 1e6 * (DEFAULT_CACHE_MB if self.cache_size is None else self.cache_size)
 
     def _rows(

@@ -164,11 +164,11 @@ def placed(estimator, X, multiplications: float = 0.0):
         return there
     if estimator.kernel == "linear":
         return Densified(X)
-    n_bytes = float(X.shape[0]) * X.shape[1] * X.dtype.itemsize
-    if n_bytes > free_bytes():
+    n_bytes, room = float(X.shape[0]) * X.shape[1] * X.dtype.itemsize, FREE_SHARE * free_bytes()
+    if n_bytes > room:
         raise ValueError(
-            f"A kernel needs the CSR rows as dense ones on the GPU, {n_bytes / 1e9:.1f} GB, and "
-            f"{free_bytes() / 1e9:.1f} GB are free there; use device='cpu'."
+            f"A kernel needs the CSR rows as dense ones on the GPU, {n_bytes / 1e9:.1f} GB, and there is room for "
+            f"{room / 1e9:.1f} GB; use device='cpu'."
         )
     return cupy.asarray(X.toarray())
 
@@ -244,8 +244,7 @@ def precision(device: str) -> Iterator[None]:
 
 
 def free_bytes() -> float:
-    """Memory of the GPU that a fit may take."""
+    """Memory of the GPU that nobody uses."""
     import cupy
 
-    free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
-    return FREE_SHARE * free
+    return float(cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())

@@ -158,9 +158,12 @@ def evenly(sizes: list[int], n_parts: int) -> list[np.ndarray]:
     return [np.flatnonzero(parts == part) for part in np.unique(parts)]
 
 
-def columns_of(slab: list[Lane], n_rows: int) -> Problems:
-    """The wide problem of a slab, its columns lane after lane."""
-    strands = list({id(lane.strand): lane.strand for lane in slab}.values())
+def columns_of(slab: list[Lane], strands: list[Strand], n_rows: int) -> Problems:
+    """The wide problem of a slab, its columns lane after lane.
+
+    The rows of all `strands` are there, also of those without a lane in the slab: draws are of all rows, and would
+    differ with the memory that decides about slabs.
+    """
     wide = side_by_side([strand.task.problems.among(strand.place.train, n_rows) for strand in strands])
     ends = np.cumsum([0, *(strand.task.problems.n_columns for strand in strands)])
     columns = {id(strand): wide.columns[ends[i] : ends[i + 1]] for i, strand in enumerate(strands)}

@@ -161,10 +161,7 @@ class _Run:
         )  # fmt: skip
 
     def _cache_bytes(self) -> float:
-        room = self.estimator._cache_bytes(self.there)
-        if self.estimator.cache_size is None and on_gpu(self.there):  # what is free there is what matrices have left
-            room += self.matrices.bytes_taken()
-        return room
+        return self.estimator._cache_bytes(self.there, self.matrices.bytes_taken())
 
     def _multiplications(self, longest: int) -> float:
         n_columns = sum(len(lane.lam) for lane in self.group.lanes)
@@ -242,7 +239,7 @@ class _Run:
         if self.estimator.max_time is not None:  # of each fit
             own = self.estimator.max_time * sum(len(lane.stops) for lane in slab)
             max_time = own if max_time is None else min(own, max_time)
-        problems = columns_of(slab, self.data.X.shape[0])
+        problems = columns_of(slab, self.group.strands, self.data.X.shape[0])
         steps, owners = stops_of(slab)
         rows = self.rows.abreast()
         harvest = Harvest(self, rows, slab, owners)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import config
 
 DROPPED = "row_stack"
 
-if not config.ENABLE_CUDASIM and not hasattr(np, DROPPED):
+if not hasattr(np, DROPPED):
     vars(np)[DROPPED] = np.vstack
     try:
         import numba.cuda.np.arrayobj  # noqa: F401

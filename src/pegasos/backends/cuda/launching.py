@@ -12,12 +12,11 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import config, from_dtype, types
+from numba import from_dtype, types
 
 from pegasos.backends.cuda import compat  # noqa: F401  before anything is compiled
 
-SIMULATED = bool(config.ENABLE_CUDASIM)
-xp: Any = np if SIMULATED else import_module("cupy")
+xp: Any = import_module("cupy")
 
 _modules: dict[tuple, Any] = {}
 _own = threading.local()  # arguments are written to the same place again and again, each thread to its own
@@ -43,9 +42,6 @@ class _Function:
 
 def launch(kernel, grid, threads, *given) -> None:
     """Run a kernel on CuPy's current stream, without waiting for it."""
-    if SIMULATED:
-        kernel[grid, threads](*given)
-        return
     kinds: list = [kernel, xp.cuda.runtime.getDevice()]
     numbers: list[int] = []
     for each in given:

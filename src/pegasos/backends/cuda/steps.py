@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
 from numba import cuda, float64, int64
 
-from pegasos.backends.cuda.launching import SIMULATED
 from pegasos.backends.cuda.sums import ALL, LANES
 from pegasos.state import COLUMN
 from pegasos.step import (
@@ -29,12 +27,9 @@ from pegasos.step import (
     weight_of,
 )
 
-RECORD = np.dtype((np.record, COLUMN))  # whose fields interpreted kernels read as attributes, too
 WARPS = 32  # of the largest thread block
 AHEAD = 8  # inner products asked for at a time
-COMPILED: dict = {"cache": True}
-if not SIMULATED:
-    COMPILED["max_registers"] = 64  # of a thread: a thread block of the largest size has to find room
+REGISTERS = 64  # of a thread: a thread block of the largest size has to find room
 
 
 @cache
@@ -46,7 +41,7 @@ def single_steps(rule, loss):
     draw that does not pull costs nothing of its own. Warp after warp takes its steps, and later warps catch up.
     """
 
-    @cuda.jit(**COMPILED)
+    @cuda.jit(cache=True, max_registers=REGISTERS)
     def steps(columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted, average):
         p, r = cuda.blockIdx.x, cuda.threadIdx.x
         warp, lane = r // LANES, r % LANES
@@ -56,7 +51,7 @@ def single_steps(rule, loss):
         said = cuda.shared.array((2, LANES), scores.dtype)
         rows = cuda.shared.array((2, LANES), int64)
         spoke = cuda.shared.array(2, int64)
-        mine = cuda.local.array(1, RECORD)  # the column as it is when this draw has its turn
+        mine = cuda.local.array(1, COLUMN)  # the column as it is when this draw has its turn
         across = cuda.local.array(LANES, gram.dtype)  # inner products with the draws of the same warp
         some = cuda.local.array(AHEAD, gram.dtype)
         strength = cuda.local.array(AHEAD, scores.dtype)
@@ -183,7 +178,7 @@ def single_steps(rule, loss):
 def group_steps(size):
     """The kernel for batches of `k` draws, groups of `size` columns, and projection."""
 
-    @cuda.jit(**COMPILED)
+    @cuda.jit(cache=True, max_registers=REGISTERS)
     def steps(
         columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted, folds, k, rule, loss,
         average, project,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.backends.cuda import batches, gathering, scoring, steps
-from pegasos.backends.cuda.launching import SIMULATED, Records, launch, xp
+from pegasos.backends.cuda.launching import Records, launch, xp
 from pegasos.backends.cuda.sparse import Densified
 from pegasos.backends.cuda.sums import THREADS
 
@@ -20,7 +20,7 @@ AT_ONCE = 8192  # rows of one product
 
 def beside(values) -> Any:
     """An array of the host on the GPU."""
-    return np.asarray(values) if SIMULATED else xp.asarray(values)
+    return xp.asarray(values)
 
 
 def home(array) -> np.ndarray:
@@ -30,8 +30,6 @@ def home(array) -> np.ndarray:
 
 def shown(columns: np.ndarray) -> Any:
     """The records of the columns on the GPU, for kernels to read."""
-    if SIMULATED:
-        return columns.view(steps.RECORD)
     there = xp.empty(columns.nbytes, np.uint8)
     there.set(np.ascontiguousarray(columns).view(np.uint8))
     return Records(there, columns.dtype)
@@ -42,8 +40,7 @@ def lent(columns: np.ndarray) -> Iterator[Any]:
     """The records of the columns on the GPU, for kernels to change; they come back at the end."""
     there = shown(columns)
     yield there
-    if not SIMULATED:
-        columns[...] = there.there.get().view(columns.dtype)
+    columns[...] = there.there.get().view(columns.dtype)
 
 
 def block_steps(
@@ -53,7 +50,7 @@ def block_steps(
     """Take the steps of a block; `gram` is complete, so `known`, `matrix`, `bias` and `earlier` are not looked at."""
     seen = (columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted)
     threads = -(-len(index) // steps.LANES) * steps.LANES
-    if k == 1 and group is None and not project and not SIMULATED:
+    if k == 1 and group is None and not project:
         launch(steps.single_steps(rule, loss), len(pulls), threads, *seen, average)
         return
     size = group or 1
@@ -79,7 +76,7 @@ def gathered(X, index, constant):
 
 def product(left, right):
     """left @ right in one call, as a C-contiguous array."""
-    if SIMULATED or left.dtype != right.dtype:
+    if left.dtype != right.dtype:
         return left @ right
     out = xp.empty((left.shape[0], right.shape[1]), left.dtype)
     return cublas().gemm("N", "N", left, right, out=out)
@@ -87,7 +84,7 @@ def product(left, right):
 
 def add_product(target, left, right) -> None:
     """target += left @ right in one call."""
-    if SIMULATED or target.dtype != left.dtype or not (target.flags.c_contiguous or target.flags.f_contiguous):
+    if target.dtype != left.dtype or not (target.flags.c_contiguous or target.flags.f_contiguous):
         target += left @ right
     else:
         cublas().gemm("N", "N", left, right, out=target, beta=1.0)
@@ -155,7 +152,7 @@ def gram_of(matrix, rows, bias: float):
 def follow(products, matrix, rows, strip, pulls) -> None:
     """products += matrix[rows].T @ pulls.T; which rows pulled is known on the GPU only, so all take part."""
     n_columns = len(pulls)
-    if n_columns <= gathering.FEW and not SIMULATED:
+    if n_columns <= gathering.FEW:
         grid = -(-matrix.shape[1] // THREADS)
         launch(gathering.add_rows(n_columns), grid, THREADS, products, matrix, rows, pulls)
         return
