@@ -7,7 +7,6 @@ them unasked, and are 0-dimensional where NumPy has scalars. Elementwise kernels
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 import tempfile
 import weakref
@@ -19,9 +18,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 import emulated_cuda
+from gpu import COMPILER
 
 TOTAL = 2**28  # bytes of the card
-COMPILER = shutil.which("c++") or shutil.which("g++")
 
 
 class OutOfMemoryError(MemoryError):

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 
-from pegasos import PegasosClassifier
+from pegasos import PegasosClassifier, PegasosSearchCV
 from pegasos.estimators import placing
 
 
@@ -462,6 +462,9 @@ def test_two_rows_are_enough(kernel):
 def test_a_gpu_that_is_missing_is_asked_for_in_vain(multiclass, kernel, device):
     message = f"device='{device}' cannot be used here: (CuPy|numba-cuda) .*"
     assert_refused(message, *multiclass, RuntimeError, kernel=kernel, device=device)
+    search = PegasosSearchCV(PegasosClassifier(kernel=kernel), {"device": ["cpu", device]}, cv=2)
+    with pytest.raises(RuntimeError, match=message):
+        search.fit(*multiclass)
 
 
 # --- no parameter is accepted and ignored ---------------------------------------------------------

@@ -10,6 +10,7 @@ import signal
 import pytest
 
 from cli_runner import check_error, cli, quick, tree, write_table
+from pegasos.estimators import placing
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="these commands run in forks")
 
@@ -79,6 +80,9 @@ BAD_WORDS = {
     "unknown command": (["trian", "good.csv"], "No such command"),
     "no data": (["train"], "Missing argument"),
     "too many words": (["train", "good.csv", "good.csv"], "unexpected extra argument"),
+    "no GPU": (["train", "good.csv", "--device", "cuda"], "device='cuda' cannot be used here: "),
+    "no GPU to tune on": (["tune", "good.csv", "--device", "cuda", "--lam", "1,2"], "cannot be used here: "),
+    "unknown device": (["train", "good.csv", "--device", "gpu"], "choose from auto, cpu, cuda"),
     "no number": (["train", "good.csv", "--lam", "small"], "--lam 'small' is no number"),
     "no whole number": (["train", "good.csv", "--max-iter", "1.5"], "no whole number"),
     "empty value": (["train", "good.csv", "--lam", ""], "empty value"),
@@ -135,6 +139,10 @@ BAD_WORDS = {
     "study into a file": (["study", "paper", "--quick", "--out", "good.csv"], "good.csv"),
     "study with a report in no folder": (["study", "paper", "--quick", "--report", "no/r.html"], "does not exist"),
 }
+
+
+if placing.missing() is None:
+    BAD_WORDS = {case: words for case, words in BAD_WORDS.items() if not case.startswith("no GPU")}
 
 
 @pytest.mark.parametrize("case", BAD_WORDS)

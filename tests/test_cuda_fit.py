@@ -16,6 +16,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from gpu import REAL, card, needs_any
 from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor, PegasosSearchCV, load
+from pegasos.estimators import placing
 
 __all__ = ["card"]
 pytestmark = [needs_any, pytest.mark.usefixtures("card")]
@@ -230,6 +231,15 @@ def test_models_travel_and_fits_go_on():
     for first in range(0, len(X), len(X) // 3):
         online.partial_fit(X[first : first + len(X) // 3], Y[first : first + len(X) // 3], classes=np.unique(Y))
     assert online.score(X, Y) > 0.9
+
+
+def test_a_model_of_a_gpu_predicts_where_there_is_none(monkeypatch):
+    model = PegasosClassifier(**RBF, device="cuda").fit(X, Y)
+    there = model.decision_function(X)
+    monkeypatch.setattr(placing, "missing", lambda: "There is no GPU.")
+    np.testing.assert_allclose(model.decision_function(X), there, rtol=1e-4, atol=1e-5)
+    with pytest.raises(RuntimeError, match="There is no GPU"):
+        model.fit(X, Y)
 
 
 def test_tf32_rounds_and_says_so_in_its_parameter():

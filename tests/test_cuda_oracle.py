@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gpu import card, needs_any, needs_gpu
+from oracle import AVERAGES, BLOCKS, RULES, SAMPLINGS, SCHEMES, compare, compare_groups, wide_solve
 from problems_for_oracle import BIAS, problems_of
-from test_oracle import AVERAGES, BLOCKS, RULES, SAMPLINGS, SCHEMES, compare, compare_groups, wide_solve
 
 KINDS = ["dense", "densified", "linear kernel", "precomputed", "rbf", "rbf uncached", "poly"]
 

@@ -55,7 +55,7 @@ def _unit_rows(dataset: Dataset) -> None:
 
 
 _KNOWN = {
-    "usps": _Known((("usps.h5",),), 41082, 7291, _usps, (16, 16)),
+    "usps": _Known((("usps.h5",), ("usps.npz",)), 41082, 7291, _usps, (16, 16)),
     "mnist": _Known((("mnist.npz",),), 554, 60000, _pixels, (28, 28)),
     "fashion-mnist": _Known((("fashion_mnist.npz",),), 40996, 60000, _pixels, (28, 28)),
     "covtype": _Known((("covtype.npz",),), 1596),

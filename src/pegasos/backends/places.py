@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 
 
+class DeviceMissing(RuntimeError):
+    """A GPU is asked for and there is none, or nothing that drives it; the sentence says which."""
+
+
 def on_gpu(array) -> bool:
     """Whether it is an array of CuPy, or something of ours that lives beside them."""
     return type(array).__module__.partition(".")[0] == "cupy" or getattr(array, "on_gpu", False)

@@ -86,7 +86,9 @@ def _explained(error: Exception) -> int:
         return _say(f"There is not enough memory{f' ({detail})' if detail else ''}; try fewer rows or --cache-size.", 2)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return _say(f"{error.filename}: {error.strerror}.", 2)
-    if isinstance(error, OSError | ValueError | ImportError | NotImplementedError):
+    from pegasos.backends.places import DeviceMissing  # here: NumPy takes a while to import
+
+    if isinstance(error, OSError | ValueError | ImportError | NotImplementedError | DeviceMissing):
         return _say(_sentence(str(error)), 2)
     return _say(f"{_sentence(f'{type(error).__name__}: {error}')} This is a fault of pegasos; set PEGASOS_DEBUG=1 to "
                 "see where.", 1)  # fmt: skip

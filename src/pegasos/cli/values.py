@@ -39,6 +39,8 @@ PARAMETERS = {
     "n_landmarks": Parameter("integer", "Nyström: a kernel at any number of rows.", (), "Model"),
     "landmarks": Parameter("text", "How they are chosen.", ("uniform", "k-means++"), "Model"),
     "cache_size": Parameter("number", "Megabytes for the kernel matrix.", (), "Steps"),
+    "device": Parameter("text", "Where to compute; auto: on a GPU if that is worth it.",
+                        ("auto", "cpu", "cuda", "cuda:tf32"), "Steps"),
 }  # fmt: skip
 MOST_VALUES = 1000  # of one range
 SWITCHES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}

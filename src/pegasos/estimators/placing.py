@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import _check_n_features, check_consistent_length, validate_data
 
-from pegasos.backends.places import beside, home, on_gpu
+from pegasos.backends.places import DeviceMissing, beside, home, on_gpu
 from pegasos.kernels import canonical
 
 WORTH_A_GPU = 1e11  # multiplications that take longer on a CPU than a GPU needs to wake up
@@ -47,7 +47,7 @@ def missing() -> str | None:
 def check_available(device: str) -> None:
     """Raise where the device asked for is not there."""
     if device.startswith("cuda") and missing() is not None:
-        raise RuntimeError(f"device={device!r} cannot be used here: {missing()}")
+        raise DeviceMissing(f"device={device!r} cannot be used here: {missing()}")
 
 
 def received(X):

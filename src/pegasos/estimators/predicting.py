@@ -39,8 +39,8 @@ class Predicting:
             self, X, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32], reset=False
         )
         X = canonical(X)
-        if not hasattr(X, "indptr") and placing.wants_gpu(self, X, self._multiplications_of(X)):
-            placing.check_available(self.device)
+        wanted = not hasattr(X, "indptr") and placing.wants_gpu(self, X, self._multiplications_of(X))
+        if wanted and placing.missing() is None:  # a model of a GPU predicts anywhere
             return self._scores_on_gpu(X)
         if self._kernel.name == "linear":
             scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)

@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples
 
+from pegasos.backends.places import DeviceMissing
 from pegasos.estimators import PegasosClassifier, PegasosRegressor, validation
 from pegasos.estimators.base import PegasosBase
 from pegasos.search import wide
@@ -114,6 +115,8 @@ def _sane(candidates: dict[int, PegasosBase], folds: list[Fold], board: Board) -
             known |= given
             validation.check_supported(estimator)
             validation.check_combinations(estimator)
+        except DeviceMissing:  # whatever the candidates are, the machine lacks something
+            raise
         except Exception as error:
             for fold in folds:
                 board.failed(candidate, fold, error)
