@@ -35,20 +35,22 @@ needs_any = pytest.mark.skipif(not REAL and COMPILER is None, reason="no GPU, an
 
 
 @contextmanager
-def emulated() -> Iterator[None]:
-    """Let the library find an emulated GPU in here."""
+def emulated(compiled: bool = False) -> Iterator[None]:
+    """Let the library find an emulated GPU in here; `compiled`: numba-cuda is the real one, and CuPy alone emulated."""
     import emulated_cuda  # here: where there is a real one, its greenlets need not be installed
     import emulated_cupy
 
-    numba_cuda = emulated_cuda.module()
-    found = emulated_cupy.modules() | {"numba.cuda": numba_cuda}
-    found |= {name: emulated_cupy.module_of(name, {}) for name in ("numba.cuda.np", "numba.cuda.np.arrayobj")}
+    found = emulated_cupy.modules()
+    if not compiled:
+        found["numba.cuda"] = emulated_cuda.module()
+        found |= {name: emulated_cupy.module_of(name, {}) for name in ("numba.cuda.np", "numba.cuda.np.arrayobj")}
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in sys.modules if name.startswith(OURS)]:
             patch.delitem(sys.modules, name)
         for name, module in found.items():
             patch.setitem(sys.modules, name, module)
-        patch.setattr(numba, "cuda", numba_cuda, raising=False)
+        if not compiled:
+            patch.setattr(numba, "cuda", found["numba.cuda"], raising=False)
         patch.setattr(pegasos.backends, "cuda", None, raising=False)
         delattr(pegasos.backends, "cuda")
         placing.missing.cache_clear()
