@@ -17,6 +17,17 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+_beginnings: dict = {}
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers_in_any_order(request):
+    """A test that draws from its module's RNG gets the same numbers whichever tests ran before it in this process."""
+    rng = getattr(request.module, "RNG", None)
+    if isinstance(rng, np.random.Generator):
+        rng.bit_generator.state = _beginnings.setdefault(request.module.__name__, rng.bit_generator.state)
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder of the larger data sets; tests that need it are skipped where it is not given."""

@@ -217,12 +217,20 @@ def launch_kernel(function, gx, gy, gz, bx, by, bz, shared, stream, params, extr
     """Run a kernel; arguments are read from the addresses that `params` points to."""
     kernel, signature = _compiled[function - 1]
     assert bx * by * bz <= 1024
+    assert max(gy, gz) <= 65535
     assert shared == stream == extra == 0
     given = _arguments(params, signature)
     order = random.Random(0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for place in product(range(gx), range(gy), range(gz)):
             Block(place, (bx, by, bz)).run(kernel, given, order)
+
+
+class DriverError(Exception):
+    """What a driver raises."""
+
+
+DRIVER = SimpleNamespace(launchKernel=launch_kernel, CUDADriverError=DriverError)
 
 
 def _arguments(params: int, signature: tuple) -> list:

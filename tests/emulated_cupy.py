@@ -10,6 +10,7 @@ import ctypes
 import subprocess
 import tempfile
 import weakref
+from contextlib import nullcontext
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -91,9 +92,11 @@ class ndarray(NDArrayOperatorsMixin):
     T = property(lambda self: ndarray(self.values.T))
     data = property(lambda self: SimpleNamespace(ptr=self.values.ctypes.data))
 
-    def get(self) -> np.ndarray:
+    device = property(lambda self: nullcontext())
+
+    def get(self, order: str = "C") -> np.ndarray:
         """A copy on the host."""
-        return self.values.copy(order="A")
+        return self.values.copy(order=order)
 
     def set(self, values: np.ndarray) -> None:
         """Copy from the host."""
@@ -120,10 +123,10 @@ class ndarray(NDArrayOperatorsMixin):
         return lambda *given, **how: _called(getattr(self.values, name), given, how)
 
     def __getitem__(self, place):
-        return _wrapped(self.values[_unwrapped(place)])
+        return _wrapped(self.values[_index(place)])
 
     def __setitem__(self, place, values):
-        self.values[_unwrapped(place)] = _unwrapped(values)
+        self.values[_index(place)] = _unwrapped(values)
 
     def __len__(self):
         return len(self.values)
@@ -147,6 +150,13 @@ def _unwrapped(given):
     if isinstance(given, tuple | list):
         return type(given)(_unwrapped(each) for each in given)
     return given
+
+
+def _index(place):
+    """Where to look; CuPy takes arrays of the host for that."""
+    if isinstance(place, tuple):
+        return tuple(_index(each) for each in place)
+    return place.values if isinstance(place, ndarray) else place
 
 
 def _wrapped(found):
@@ -269,7 +279,7 @@ def modules() -> dict[str, ModuleType]:
         set_compute_type=lambda dtype, value: PRECISION.set("compute_type", value),
     )
     driver = dict(
-        runtime=runtime, driver=SimpleNamespace(launchKernel=emulated_cuda.launch_kernel),
+        runtime=runtime, driver=emulated_cuda.DRIVER,
         function=SimpleNamespace(Module=emulated_cuda.Module), device=SimpleNamespace(get_cublas_handle=lambda: 1),
         get_current_stream=lambda: SimpleNamespace(ptr=0),
     )  # fmt: skip

@@ -212,7 +212,7 @@ class Certifier:
         a_row, began = np.inf, time.perf_counter()
         for block in islice(self.rows.blocks(), 5):
             start = time.perf_counter()
-            self.rows.scores(block, model)
+            self.rows.verbs.home(self.rows.scores(block, model)[:1, :1])  # a GPU is done when something comes back
             now = time.perf_counter()
             a_row = min(a_row, (now - start) / len(block.rows))
             if now - began > at_most:

@@ -59,6 +59,10 @@ class Schedule:
     rate: float | None = None
     radius: float | None = None
 
+    def draws(self, n_rows: int) -> float:
+        """Draws of all steps of a column with so many rows, roughly."""
+        return float(min(np.max(self.max_steps) * (self.batch or n_rows), self.max_passes * n_rows))
+
     def batches(self, n_rows: np.ndarray) -> np.ndarray:
         """Rows of one step of columns with so many rows."""
         return np.maximum(n_rows, 1) if self.batch is None else np.full(len(n_rows), self.batch)

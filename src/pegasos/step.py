@@ -17,6 +17,8 @@ A loop over rows calls, for each batch of a group of columns (a group is one col
 and adds ``v * x`` to S and ``v * column.average * x`` to U. The weighted sum of all iterates is then
 ``average * S - U`` (see `state.State.model`), so that averaging costs one more sum and no pass over the state.
 
+`loss_of` and `dual_of` are what a certificate adds up over rows.
+
 `column` is a record of `state.COLUMN`; a group is the columns ``lead .. lead + size - 1``.
 """
 
@@ -25,8 +27,8 @@ from math import sqrt
 
 from numba.extending import register_jitable
 
-from pegasos.groups import group_coordinates, group_pulls
-from pegasos.losses import Loss, coordinate, pull, side
+from pegasos.groups import group_coordinates, group_feasible, group_pulls, group_value
+from pegasos.losses import Loss, coordinate, dual_term, feasible, pull, side, value
 
 # Below this product of shrink factors the state is rescaled: an average adds early, large scales to late, small ones
 # and would lose as many digits as the factor has zeros.
@@ -170,3 +172,23 @@ def folded(column):
     column.mass *= column.shrink
     column.shrink = 1.0
     column.average = 0.0
+
+
+@register_jitable
+def loss_of(loss, y, f, epsilon):
+    """Loss of a row whose scores in the columns of a group, of one or of all classes, are `f`."""
+    if loss == Loss.CRAMMER_SINGER:
+        return group_value(f, int(y))
+    return value(loss, y, f[0], epsilon)
+
+
+@register_jitable
+def dual_of(loss, y, s, beta, epsilon):
+    """Dual term of a row with the coefficients `beta` in the columns of a group; they are moved into their domain."""
+    if loss == Loss.CRAMMER_SINGER:
+        group_feasible(beta, int(y), s)
+        return beta[int(y)]
+    sign = side(loss, y)
+    moved = feasible(loss, sign * beta[0], s)
+    beta[0] = sign * moved
+    return dual_term(loss, moved, y, s, epsilon)

@@ -27,7 +27,7 @@ def beside(values: np.ndarray, array) -> Any:
 
 def home(array) -> np.ndarray:
     """An array on the host."""
-    return array.get() if on_gpu(array) else array
+    return array.get(order="A") if on_gpu(array) else array
 
 
 def room(shape: tuple[int, ...], array) -> Any:

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from pegasos.backends.places import beside, home, on_gpu
 from pegasos.checkpoint import Checkpoint
 from pegasos.estimators import placing, validation
-from pegasos.estimators.memory import Memory, without_rows
+from pegasos.estimators.memory import Memory, missing_for_partial_fit, without_rows
 from pegasos.estimators.predicting import Predicting
 from pegasos.estimators.safekeeping import keeper_of
 from pegasos.estimators.watching import CallbackSupportMixin, TaskTree, progress_shown
@@ -177,7 +177,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
 
         if landmarks is not None:
             n_bytes = float(X.shape[0]) * landmarks.n_features * X.dtype.itemsize
-            passes = min(schedule.max_passes, schedule.max_steps * (schedule.batch or X.shape[0]) / X.shape[0])
+            passes = schedule.draws(X.shape[0]) / X.shape[0]
             if n_bytes <= FEATURES_SHARE * self._cache_bytes() and (passes > 1 or self.solver == "sdca"):
                 features = landmarks.features_if(X, in_time_for(until))
                 if features is not None:
@@ -192,7 +192,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
                 room = share * self._cache_bytes(X)
                 return GatheredRows(X, bias, squares, most_bytes=room, **placing.verbs_beside(X))
             return DenseRows(np.ascontiguousarray(X), bias, squares)  # steps go over single rows
-        draws = min(schedule.max_steps, schedule.max_passes * X.shape[0]) * (schedule.batch or X.shape[0])
+        draws = schedule.draws(X.shape[0])
         room = share * self._cache_bytes(X)
         return KernelRows(
             X, kernel, bias, room, draws, squares, until, matrix, keep, **placing.verbs_beside(X)
@@ -231,21 +231,22 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         until = np.inf if self.max_time is None else started + MATRIX_TIME * self.max_time
 
         attributes = lambda model: self._model_attributes(model, X, kernel, bias, task.offset, landmarks) | about
-        passes = min(schedule.max_passes, schedule.max_steps * (schedule.batch or X.shape[0]) / X.shape[0])
+        passes = schedule.draws(X.shape[0]) / X.shape[0]
         tasks = TaskTree(self, X, y, {"sample_weight": sample_weight}, passes, attributes)
         tasks.begin()
         with progress_shown(type(self).__name__, self.verbose) as (record, progress):
             watcher = Watcher(record, progress, tasks.after_pass if tasks.watched else None)
 
-            def solved(share: float):
-                rows = self._rows(there, squares, kernel, bias, schedule, until, landmarks=landmarks, share=share)
+            def solved(where, share: float):
+                rows = self._rows(where, squares, kernel, bias, schedule, until, landmarks=landmarks, share=share)
                 return solve(
                     rows, problems, self._rule(), schedule, loss=self._loss(), definite=definite, state=state,
                     started=started, callback=watcher, keeper=keeper,
                 )  # fmt: skip
 
             with placing.precision(self.device):
-                solution = placing.with_less_memory(solved, there)
+                asked = self.device != "auto" or on_gpu(X)
+                solution = placing.with_less_memory(solved, there, None if asked else X)
         counted = {} if counts is None else {"n_support_": counts}
         self._keep(attributes(solution.model) | self._run_attributes(solution) | counted)
         self._remember(solution.state, nature, rows_id, landmarks, task.offset)
@@ -393,15 +394,3 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
-
-
-def missing_for_partial_fit(estimator) -> str | None:
-    """What an estimator lacks to learn online; None: nothing."""
-    if estimator.solver != "pegasos":
-        return f"it needs solver='pegasos', got {estimator.solver!r}; dual coordinate ascent has to know all rows."
-    if not estimator._explicit or estimator.kernel == "precomputed":
-        given = f"kernel={estimator.kernel!r}"
-        return f"it needs kernel='linear' or n_landmarks, got {given}; a kernel model has to know all rows."
-    if estimator.lam is None:
-        return "it needs lam; what C amounts to depends on the number of rows, which is not known."
-    return None

@@ -12,9 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.estimators import placing, validation
-from pegasos.estimators.base import PegasosBase, Task, missing_for_partial_fit
-from pegasos.estimators.memory import offered_if, unharmed_by_errors
-from pegasos.estimators.placing import same_kind_out
+from pegasos.estimators.base import PegasosBase, Task
+from pegasos.estimators.memory import missing_for_partial_fit, offered_if, unharmed_by_errors
+from pegasos.estimators.placing import same_kind_out, where_rows_are
 from pegasos.problems import Problems, balanced, crammer_singer, decode, one_vs_one, one_vs_rest
 
 NO_PROBABILITIES = (
@@ -212,6 +212,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @unharmed_by_errors
+    @where_rows_are
     def fit(self, X, y, sample_weight=None):
         """Train on the rows of X.
 
@@ -240,6 +241,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     @offered_if(missing_for_partial_fit)
     @_fit_context(prefer_skip_nested_validation=True)
     @unharmed_by_errors
+    @where_rows_are
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Go on training with one pass over these rows; the step count t goes on, too.
 
@@ -268,7 +270,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         X, y = self._checked(X, y, reset=first)
         weights = validation.check_weights(sample_weight, X)
         known = None if first else self.classes_
-        classes, codes = validation.check_online_labels(y, classes, known)
+        classes, codes = validation.check_online_labels(y, placing.on_host(classes), known)
         if self.class_weight is not None:
             weights = validation.check_online_class_weight(self.class_weight, classes, codes, weights)
         problems = self._columns(codes, len(classes), weights).with_lam(self.lam)

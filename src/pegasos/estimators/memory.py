@@ -100,3 +100,15 @@ class offered_if:
         if missing is not None:
             raise AttributeError(f"{owner.__name__} has no {self.method.__name__}: {missing}")
         return MethodType(self.method, estimator)
+
+
+def missing_for_partial_fit(estimator) -> str | None:
+    """What an estimator lacks to learn online; None: nothing."""
+    if estimator.solver != "pegasos":
+        return f"it needs solver='pegasos', got {estimator.solver!r}; dual coordinate ascent has to know all rows."
+    if not estimator._explicit or estimator.kernel == "precomputed":
+        given = f"kernel={estimator.kernel!r}"
+        return f"it needs kernel='linear' or n_landmarks, got {given}; a kernel model has to know all rows."
+    if estimator.lam is None:
+        return "it needs lam; what C amounts to depends on the number of rows, which is not known."
+    return None

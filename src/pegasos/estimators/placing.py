@@ -6,13 +6,18 @@ What a fit leaves on an estimator is NumPy's wherever it ran, so that a model ca
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, wraps
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import _check_n_features, check_consistent_length, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    check_consistent_length,
+    validate_data,
+)
 
 from pegasos.backends.places import DeviceMissing, beside, home, on_gpu
 from pegasos.kernels import canonical
@@ -35,8 +40,10 @@ def missing() -> str | None:
     for module, package in (("cupy", "CuPy"), ("numba_cuda", "numba-cuda")):
         if find_spec(module) is None:
             return f"{package} is not installed; pip install 'pegasos[cuda]' brings it."
-    import cupy
-
+    try:
+        import cupy
+    except ImportError as error:  # a wheel may not fit the libraries of the system
+        return f"CuPy cannot be imported: {error}."
     try:
         found = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
@@ -51,8 +58,11 @@ def check_available(device: str) -> None:
 
 
 def received(X):
-    """Rows or targets as we work with them: a tensor of torch as the array that shares its memory."""
-    if type(X).__module__.partition(".")[0] != "torch":
+    """Rows or targets as we work with them: a tensor of torch as the array that shares its memory, CSR on the host."""
+    library = _library_of(X)
+    if library == "cupyx" and hasattr(X, "indptr"):
+        return X.get()
+    if library != "torch":
         return X
     X = X.detach()
     if X.device.type != "cuda":
@@ -73,7 +83,7 @@ def like(result: np.ndarray, X) -> Any:
         return result
     if on_gpu(X):
         return beside(result, X)
-    if type(X).__module__.partition(".")[0] == "torch" and X.device.type == "cuda":
+    if _library_of(X) == "torch" and X.device.type == "cuda":
         import torch
 
         return torch.as_tensor(result, device=X.device)
@@ -85,11 +95,39 @@ def same_kind_out(method):
 
     @wraps(method)
     def given_back(estimator, X):
-        if isinstance(X, NumPyOut):
-            return method(estimator, X.rows)
-        return like(method(estimator, X), X)
+        rows = X.rows if isinstance(X, NumPyOut) else X
+        with _device_of(rows):
+            found = method(estimator, rows)
+            return found if isinstance(X, NumPyOut) else like(found, X)
 
     return given_back
+
+
+def where_rows_are(method):
+    """Let a method that is given rows run on their GPU, where there are several."""
+
+    @wraps(method)
+    def there(estimator, X, *args, **kwargs):
+        with _device_of(X):
+            return method(estimator, X, *args, **kwargs)
+
+    return there
+
+
+def _library_of(X) -> str:
+    """The library whose kind of array it is."""
+    return type(X).__module__.partition(".")[0]
+
+
+def _device_of(X) -> AbstractContextManager:
+    """The GPU of the rows as the current one."""
+    if on_gpu(X):
+        return X.device
+    if _library_of(X) == "torch" and X.device.type == "cuda":
+        import cupy
+
+        return cupy.cuda.Device(X.device.index)
+    return nullcontext()
 
 
 def for_score(X, y, sample_weight):
@@ -127,6 +165,7 @@ def checked_rows(estimator, X, *, reset: bool):
         if count == 0:
             raise ValueError(f"Found array with 0 {what}(s) (shape={X.shape}) while {name} requires a minimum of 1.")
     _check_finite(X, name)
+    _check_feature_names(estimator, X, reset=reset)
     _check_n_features(estimator, X, reset=reset)
     return X
 
@@ -140,20 +179,40 @@ def _check_finite(X, name: str) -> None:
 
 
 def wants_gpu(estimator, X, multiplications: float = 0.0) -> bool:
-    """Whether to work on a GPU: where the rows are, or asked for, or where the work is large enough to win there."""
-    if estimator.device == "cpu":
-        return False
-    if estimator.device.startswith("cuda") or on_gpu(X):
+    """Whether to work on a GPU: asked for, or where the rows are, or where the work is large enough to win there."""
+    if estimator.device.startswith("cuda"):
         return True
-    return multiplications > WORTH_A_GPU and estimator.n_landmarks is None and missing() is None
+    if estimator.device == "cpu" or estimator.n_landmarks is not None:
+        return False
+    # A function of the user is made for the rows that the user has, and CSR rows would become dense.
+    suits = on_gpu(X) or not (callable(estimator.kernel) or hasattr(X, "indptr"))
+    return suits and (on_gpu(X) or multiplications > WORTH_A_GPU) and missing() is None
+
+
+def place_of(estimator, X, multiplications: float) -> tuple[bool, ...]:
+    """What `placed` rows, and products of them, depend on."""
+    gpu = wants_gpu(estimator, X, multiplications)
+    densified = hasattr(X, "indptr") and estimator.kernel == "linear"
+    return gpu, gpu and densified, gpu and estimator.device == "cuda:tf32"
 
 
 def placed(estimator, X, multiplications: float = 0.0):
-    """The rows where the work is to be done; CSR rows of a linear model become dense there block by block."""
+    """The rows where the work is to be done."""
     if not wants_gpu(estimator, X, multiplications):
         return home(X)
     if on_gpu(X):
         return X
+    try:
+        return _uploaded(estimator, X)
+    except MemoryError:
+        if estimator.device != "auto":
+            raise
+    free()
+    return X  # nobody has asked for a GPU
+
+
+def _uploaded(estimator, X):
+    """The rows on the GPU; CSR rows of a linear model become dense there block by block."""
     import cupy
 
     from pegasos.backends.cuda.sparse import Densified
@@ -184,7 +243,7 @@ def verbs_beside(X) -> dict[str, Any]:
 
 def multiplications(estimator, X, problems, schedule) -> float:
     """About how many a fit takes."""
-    draws = min(schedule.max_steps, schedule.max_passes * X.shape[0]) * (schedule.batch or X.shape[0])
+    draws = schedule.draws(X.shape[0])
     return multiplications_of(estimator, X, draws, problems.n_rows.sum() / max(1, X.shape[0]))
 
 
@@ -196,16 +255,21 @@ def multiplications_of(estimator, X, draws: float, columns_per_row: float) -> fl
     return float(n_rows) ** 2 * n_features / 2 + 0.1 * float(draws) * columns_per_row * n_rows
 
 
-def with_less_memory(work, X):
-    """``work(share)`` with all of the memory; where a GPU has not enough for it, again with a quarter, and so on."""
+def with_less_memory(work, there, otherwise=None):
+    """``work(rows, share)`` on the rows `there` with all of the memory; where a GPU has not enough, with ever less.
+
+    At last the rows `otherwise` serve, of the host, where there are such.
+    """
     share = 1.0
     while True:
         try:
-            return work(share)
+            return work(there, share)
         except MemoryError:
             share /= 4
-            if not on_gpu(X) or share < SMALLEST_SHARE:
+            if not on_gpu(there) or (share < SMALLEST_SHARE and otherwise is None):
                 raise
+        if share < SMALLEST_SHARE:
+            there, share = otherwise, 1.0
         free()  # here: the error no longer holds on to arrays
 
 

@@ -41,7 +41,12 @@ class Predicting:
         X = canonical(X)
         wanted = not hasattr(X, "indptr") and placing.wants_gpu(self, X, self._multiplications_of(X))
         if wanted and placing.missing() is None:  # a model of a GPU predicts anywhere
-            return self._scores_on_gpu(X)
+            try:
+                return self._scores_on_gpu(X)
+            except MemoryError:
+                if self.device != "auto":
+                    raise
+            placing.free()
         if self._kernel.name == "linear":
             scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
         elif precomputed:

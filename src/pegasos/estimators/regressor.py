@@ -11,9 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.estimators import placing, validation
-from pegasos.estimators.base import PegasosBase, Task, missing_for_partial_fit
-from pegasos.estimators.memory import offered_if, unharmed_by_errors
-from pegasos.estimators.placing import same_kind_out
+from pegasos.estimators.base import PegasosBase, Task
+from pegasos.estimators.memory import missing_for_partial_fit, offered_if, unharmed_by_errors
+from pegasos.estimators.placing import same_kind_out, where_rows_are
 from pegasos.problems import regression
 
 
@@ -199,6 +199,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @unharmed_by_errors
+    @where_rows_are
     def fit(self, X, y, sample_weight=None):
         """Train on the rows of X.
 
@@ -224,6 +225,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
     @offered_if(missing_for_partial_fit)
     @_fit_context(prefer_skip_nested_validation=True)
     @unharmed_by_errors
+    @where_rows_are
     def partial_fit(self, X, y, sample_weight=None):
         """Go on training with one pass over these rows; the step count t goes on, too.
 

@@ -85,6 +85,8 @@ class Harvest:
         for number, (lane, stops) in enumerate(zip(lanes[::size], owners[::size], strict=True)):
             for owner in stops[stops >= 0]:
                 candidate = self.slab[lane].stops[owner][0]
+                if self.run.board.has(candidate, place.fold):  # from a try that ran out of memory later
+                    continue
                 right = {side: float(values[number]) for side, values in found.items()}
                 self.run.board.scored(candidate, place.fold, right, seconds)
         return True
@@ -92,6 +94,8 @@ class Harvest:
     def _complete(self, lane: Lane, owner: int, cell: _Cell) -> None:
         run, task, place = self.run, lane.strand.task, lane.strand.place
         candidate = lane.stops[owner][0]
+        if run.board.has(candidate, place.fold):
+            return
         estimator = copy.copy(run.group.candidates[candidate])
         steps = cell.steps
         found = task.about | run.data.about | {"t_": steps, "n_iter_": int(steps.max())}

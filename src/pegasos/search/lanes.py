@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pegasos.backends.places import beside
+from pegasos.backends.places import beside, home
 from pegasos.estimators import placing, validation
 from pegasos.estimators.base import PegasosBase, Task
 from pegasos.kernels import USE_GAMMA, Kernel
@@ -31,16 +31,24 @@ class Data:
         self.about = about  # attributes that a fit on these rows would leave on an estimator
         self.pairwise = pairwise  # X is a kernel matrix
         self.wrap = wrap  # makes an estimator of these rows one of the user's rows, of which these were made
-        self._places: dict[bool, Matrices] = {}
+        self._places: dict[tuple[bool, ...], Matrices] = {}
         self._tasks: list[tuple[Fold, dict, Task]] = []
 
     def placed(self, estimator: PegasosBase, multiplications: float) -> Matrices:
         """The rows where an estimator wants to work, once for all that work there, and their kernel matrices."""
-        gpu = placing.wants_gpu(estimator, self.X, multiplications)
-        if gpu not in self._places:
+        place = placing.place_of(estimator, self.X, multiplications)
+        for other, matrices in self._places.items():
+            if other != place:
+                matrices.forget()
+        if place not in self._places:
             there = placing.placed(estimator, self.X, multiplications)
-            self._places[gpu] = Matrices(there, self.X if hasattr(self.X, "indptr") else there)
-        return self._places[gpu]
+            self._places[place] = Matrices(there, self.X if hasattr(self.X, "indptr") else there)
+        return self._places[place]
+
+    @cached_property
+    def host(self):
+        """The rows on the host."""
+        return home(self.X)
 
     def task_of(self, estimator: PegasosBase, place: Place, weights) -> Task:
         """What an estimator makes of a fold's targets, once for all that make the same of them."""
@@ -142,7 +150,7 @@ def strand_of(estimator: PegasosBase, data: Data, place: Place) -> Strand:
     X = data.X[beside(place.train, data.X)] if by_rows else data.X
     kernel, schedule = estimator._resolved_kernel(X, weights), estimator._schedule()
     used = place.train if weights is None else place.train[task.problems.row_sets.any(axis=1)]
-    return Strand(place, task, kernel, schedule, estimator._chosen_landmarks(data.X, kernel, schedule.seed, used))
+    return Strand(place, task, kernel, schedule, estimator._chosen_landmarks(data.host, kernel, schedule.seed, used))
 
 
 def slabs(lanes: list[Lane], n_slabs: int) -> list[list[Lane]]:

@@ -26,6 +26,7 @@ from pegasos.search.board import Board, Fold
 from pegasos.search.deadline import Deadline
 from pegasos.search.progress import SearchTasks, cells_shown
 
+OWN = (PegasosClassifier, PegasosRegressor)
 REFIT_SHARE = 0.2  # of max_time: one fit, but with a kernel matrix of its own
 
 
@@ -123,6 +124,7 @@ class PegasosSearchCV(BaseSearchCV):
 
     @_fit_context(prefer_skip_nested_validation=False)
     @unharmed_by_errors
+    @placing.where_rows_are
     def fit(self, X, y=None, **params):
         """Search the grid, and fit the best on all rows if `refit` says so.
 
@@ -138,7 +140,7 @@ class PegasosSearchCV(BaseSearchCV):
         self
         """
         from pegasos.backends.threads import blas_limited  # Numba is imported when a fit first needs it
-        from pegasos.search.apart import evaluate
+        from pegasos.search.apart import evaluate, sharing
 
         started = time.perf_counter()
         scorers, metric = self._get_scorers()
@@ -148,12 +150,14 @@ class PegasosSearchCV(BaseSearchCV):
         candidates = list(ParameterGrid(self.param_grid))
         if not candidates:
             raise ValueError("No fits were performed: the param_grid has no candidates.")
-        folds = self._folds(X, y, routed)
         base = clone(self.estimator)
         estimators = {
             number: _for_cells(_fresh(base).set_params(**clone(values, safe=False)))
             for number, values in enumerate(candidates)
         }
+        if not all(type(each) in OWN and sharing(each, routed.estimator.fit) is each for each in estimators.values()):
+            X = placing.on_host(X)  # scikit-learn's scorers know no others beside targets of the host
+        folds = self._folds(X, y, routed)
         deadline = Deadline(self.max_time, started)
         tasks = SearchTasks(self, X, y, params)
         with blas_limited(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)):
@@ -170,6 +174,13 @@ class PegasosSearchCV(BaseSearchCV):
         tasks.end()
         self._warn_if_cut(board, deadline)
         return self
+
+    def score(self, X, y=None, **params):
+        """The score of the best estimator on these rows, as GridSearchCV computes it."""
+        X, y, _ = placing.for_score(X, y, None)
+        if isinstance(X, placing.NumPyOut) and type(getattr(self, "best_estimator_", None)) not in OWN:
+            X = placing.on_host(X.rows)
+        return super().score(X, y, **params)
 
     def _evaluate(self, evaluate, candidates: dict, X, y, fit_params: dict, board: Board, deadline: Deadline) -> None:
         """Have all cells trained and scored by `evaluate`; subclasses may have that done elsewhere."""
@@ -253,7 +264,7 @@ class PegasosSearchCV(BaseSearchCV):
 
 def _fresh(base):
     """A clone of what is a clone already: of our own estimators, whose parameters nobody changes, a copy will do."""
-    own = type(base) in (PegasosClassifier, PegasosRegressor)
+    own = type(base) in OWN
     return copy.copy(base) if own and not isinstance(base.random_state, np.random.RandomState) else clone(base)
 
 

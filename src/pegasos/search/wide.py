@@ -220,6 +220,8 @@ class _Run:
     def _run(self, slab: list[Lane], max_time: float | None) -> None:
         """Run the lanes of a slab; where a GPU has not enough memory for all, one half after the other."""
         left = [lane for lane in slab if any(not self.board.has(*cell) for cell in lane.cells)]
+        if not left:  # an earlier try came far enough
+            return
         try:
             self._solve(left, max_time)
             return

@@ -4,16 +4,7 @@ import numpy as np
 from numba import njit
 
 from pegasos.backends.cpu.steps import DIRECT_CHUNK, SUMS, dense_product
-from pegasos.groups import group_feasible, group_value
-from pegasos.losses import Loss, dual_term, feasible, side, value
-
-
-@njit(cache=True, nogil=True)
-def group_loss(loss, y, f, epsilon):
-    """Loss of one row in a group of columns."""
-    if loss == Loss.CRAMMER_SINGER:
-        return group_value(f, int(y))
-    return value(loss, y, f[0], epsilon)
+from pegasos.step import dual_of, loss_of
 
 
 @njit(cache=True, nogil=True)
@@ -30,7 +21,7 @@ def add_losses(totals, size, columns, scores, index, labelings, weights, loss):
             if s != 0.0:
                 for r in range(size):
                     f[r] = scores[lead + r, b]
-                totals[lead] += s * group_loss(loss, labelings[index[b], leader.labeling], f, leader.epsilon)
+                totals[lead] += s * loss_of(loss, labelings[index[b], leader.labeling], f, leader.epsilon)
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
@@ -49,7 +40,7 @@ def direct_losses(first, last, size, totals, columns, model, X, bias, labelings,
                     f[r] = dense_product(X, i, model, lead + r)
                     if bias > 0.0:
                         f[r] += bias * model[X.shape[1], lead + r]
-                totals[lead] += s * group_loss(loss, labelings[i, leader.labeling], f, leader.epsilon)
+                totals[lead] += s * loss_of(loss, labelings[i, leader.labeling], f, leader.epsilon)
 
 
 @njit(cache=True, nogil=True)
@@ -68,14 +59,7 @@ def dual_terms(size, columns, factors, alpha, labelings, weights, loss, totals, 
             y = labelings[i, leader.labeling]
             for r in range(size):
                 beta[r] = alpha[i, lead + r] * factors[lead + r]
-            if loss == Loss.CRAMMER_SINGER:
-                group_feasible(beta, int(y), s)
-                totals[lead] += beta[int(y)]
-            else:
-                sign = side(loss, y)
-                moved = feasible(loss, sign * beta[0], s)
-                totals[lead] += dual_term(loss, moved, y, s, leader.epsilon)
-                beta[0] = sign * moved
+            totals[lead] += dual_of(loss, y, s, beta, leader.epsilon)
             for r in range(size):
                 if point.size:
                     point[i, lead + r] = beta[r]

@@ -7,9 +7,8 @@ import numpy as np
 from numba import njit
 
 from pegasos.backends.cpu.prefetch import LINE, prefetch
-from pegasos.backends.cpu.scoring import group_loss
 from pegasos.backends.cpu.steps import SUMS, fold_column
-from pegasos.step import Rule, account, close_step, enter_average, mark_of, pull_of, pulls_of, scale_of
+from pegasos.step import Rule, account, close_step, enter_average, loss_of, mark_of, pull_of, pulls_of, scale_of
 
 AHEAD = 3  # draws between asking for a row and needing it
 FEW = 4  # as many columns at most have their pulls added one by one
@@ -177,4 +176,4 @@ def row_losses(first, last, size, totals, columns, model, indptr, indices, data,
             if s != 0.0:
                 for r in range(size):
                     f[r] = products[lead + r]
-                totals[lead] += s * group_loss(loss, labelings[i, leader.labeling], f, leader.epsilon)
+                totals[lead] += s * loss_of(loss, labelings[i, leader.labeling], f, leader.epsilon)

@@ -23,7 +23,6 @@ from pegasos.backends.cuda.verbs import (
     follow,
     gathered,
     gram_of,
-    home,
     lent,
     open_columns,
     product,
@@ -31,6 +30,7 @@ from pegasos.backends.cuda.verbs import (
     shown,
     xp,
 )
+from pegasos.backends.places import home
 
 __all__ = [
     "AT_ONCE",

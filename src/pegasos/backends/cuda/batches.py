@@ -24,7 +24,7 @@ def batch_pulls(size):
 
     @cuda.jit(cache=True)
     def pulls_of_rows(columns, scales, scores, index, labelings, weights, pulls, rule, loss):
-        lead, b = cuda.blockIdx.y * size, cuda.grid(1)
+        lead, b = cuda.blockIdx.x * size, cuda.blockIdx.y * THREADS + cuda.threadIdx.x
         if b >= index.size:
             return
         f = cuda.local.array(size, float64)

@@ -18,6 +18,8 @@ from pegasos.backends.cuda import compat  # noqa: F401  before anything is compi
 
 xp: Any = import_module("cupy")
 
+OUT_OF_MEMORY = (2, 701)  # of the driver: no memory, and no resources for a launch
+
 _modules: dict[tuple, Any] = {}
 _own = threading.local()  # arguments are written to the same place again and again, each thread to its own
 
@@ -60,9 +62,13 @@ def launch(kernel, grid, threads, *given) -> None:
     function = _function(tuple(kinds), kernel, given, len(numbers))
     function.values[:] = numbers
     stream = xp.cuda.get_current_stream().ptr
-    xp.cuda.driver.launchKernel(
-        function.ptr, *_dimensions(grid), *_dimensions(threads), 0, stream, function.params, 0
-    )  # fmt: skip
+    dimensions = (*_dimensions(grid), *_dimensions(threads))
+    try:
+        xp.cuda.driver.launchKernel(function.ptr, *dimensions, 0, stream, function.params, 0)
+    except xp.cuda.driver.CUDADriverError as error:  # memory of threads is taken at a launch, too
+        if error.status in OUT_OF_MEMORY:
+            raise MemoryError(str(error)) from None
+        raise
 
 
 def _function(key: tuple, kernel, given, n_values: int) -> _Function:

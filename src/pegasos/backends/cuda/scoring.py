@@ -7,8 +7,7 @@ from functools import cache
 from numba import cuda, float64
 
 from pegasos.backends.cuda.sums import THREADS, added_up
-from pegasos.groups import group_feasible, group_value
-from pegasos.losses import Loss, dual_term, feasible, side, value
+from pegasos.step import dual_of, loss_of
 
 
 @cache
@@ -27,11 +26,7 @@ def add_losses(size):
             if s != 0.0:
                 for q in range(size):
                     f[q] = scores[lead + q, b]
-                y = labelings[i, leader.labeling]
-                if loss == Loss.CRAMMER_SINGER:
-                    total += s * group_value(f, int(y))
-                else:
-                    total += s * value(loss, y, f[0], leader.epsilon)
+                total += s * loss_of(loss, labelings[i, leader.labeling], f, leader.epsilon)
         total = added_up(total)
         if r == 0:
             totals[lead] += total
@@ -53,17 +48,9 @@ def dual_terms(size):
             s = float(weights[i, leader.row_set])
             if s == 0.0:
                 continue
-            y = labelings[i, leader.labeling]
             for q in range(size):
                 beta[q] = alpha[i, lead + q] * factors[lead + q]
-            if loss == Loss.CRAMMER_SINGER:
-                group_feasible(beta, int(y), s)
-                total += beta[int(y)]
-            else:
-                sign = side(loss, y)
-                moved = feasible(loss, sign * beta[0], s)
-                total += dual_term(loss, moved, y, s, leader.epsilon)
-                beta[0] = sign * moved
+            total += dual_of(loss, labelings[i, leader.labeling], s, beta, leader.epsilon)
             for q in range(size):
                 if point.size:
                     point[i, lead + q] = beta[q]

@@ -5,6 +5,7 @@ An inner product is then off by up to about 5e-4 of the sum of its terms' absolu
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,15 +18,24 @@ from cupy_backends.cuda.libs import cublas
 TF32_TENSOR_OP_MATH = 3  # of cuBLAS; CuPy has no name for it
 
 
+_lock = threading.Lock()
+_entered: list[int] = []  # what CuPy's own setting, one for all threads, was when each came in
+
+
 @contextmanager
 def tf32() -> Iterator[None]:
-    """Let products of float32 round their factors in here."""
+    """Let products of float32 round their factors in here, and meanwhile in other threads, too."""
     handle = device.get_cublas_handle()
-    before, mode = _core.get_compute_type(np.float32), cublas.getMathMode(handle)
-    _core.set_compute_type(np.float32, COMPUTE_TYPE_TF32)
+    mode = cublas.getMathMode(handle)
+    with _lock:
+        _entered.append(_core.get_compute_type(np.float32))
+        _core.set_compute_type(np.float32, COMPUTE_TYPE_TF32)
     cublas.setMathMode(handle, TF32_TENSOR_OP_MATH)
     try:
         yield
     finally:
-        _core.set_compute_type(np.float32, before)
         cublas.setMathMode(handle, mode)
+        with _lock:
+            before = _entered.pop()  # the first to come in is the last to go out of the list
+            if not _entered:
+                _core.set_compute_type(np.float32, before)

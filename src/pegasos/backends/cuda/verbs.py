@@ -23,11 +23,6 @@ def beside(values) -> Any:
     return xp.asarray(values)
 
 
-def home(array) -> np.ndarray:
-    """An array of the GPU on the host."""
-    return array.get() if hasattr(array, "get") else np.asarray(array)
-
-
 def shown(columns: np.ndarray) -> Any:
     """The records of the columns on the GPU, for kernels to read."""
     there = xp.empty(columns.nbytes, np.uint8)
@@ -97,7 +92,7 @@ def open_columns(columns, scales, rule, average) -> None:
 
 def batch_pulls(size, columns, scales, scores, index, labelings, weights, pulls, rule, loss) -> None:
     """Pulls of the rows `index`, all against the same model."""
-    grid = (-(-len(index) // THREADS), len(pulls) // size)
+    grid = (len(pulls) // size, -(-len(index) // THREADS))  # of the second dimension there can be 65535
     given = (columns, scales, scores, index, labelings, weights, pulls, rule, loss)
     launch(batches.batch_pulls(size), grid, THREADS, *given)
 

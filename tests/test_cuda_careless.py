@@ -1,0 +1,242 @@
+"""A GPU that nobody asked for, that is full, or that is given what it cannot take; searches that mix ways."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import laplacian_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from gpu import REAL, card, needs_any
+from pegasos import PegasosClassifier, PegasosSearchCV
+from pegasos.estimators import placing
+from pegasos.search import harvest
+from pegasos.search.board import Board
+from pegasos.solver import Schedule
+
+__all__ = ["card"]
+pytestmark = [needs_any, pytest.mark.usefixtures("card")]
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(48, 4)).astype(np.float32)
+Y = (X[:, 0] + 0.5 * X[:, 1] > 0) * 1
+RBF = dict(kernel="rbf", gamma=0.3)
+
+
+def svm(**params):
+    """An estimator with a few settings of its own."""
+    return PegasosClassifier(**{"solver": "sdca", "max_passes": 2, "random_state": 0} | params)
+
+
+def scores(search):
+    return search.cv_results_["mean_test_score"]
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Everything is worth a GPU."""
+    monkeypatch.setattr(placing, "WORTH_A_GPU", 0)
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """No rows fit on the GPU."""
+
+    def refuse(estimator, X):
+        raise MemoryError("full")
+
+    monkeypatch.setattr(placing, "_uploaded", refuse)
+
+
+# --- nobody has asked for a GPU -------------------------------------------------------------------
+
+
+def test_auto_goes_on_with_the_cpu_where_a_gpu_is_full(eager, full):
+    here = svm(device="cpu", **RBF).fit(X, Y)
+    np.testing.assert_array_equal(svm(**RBF).fit(X, Y).dual_coef_, here.dual_coef_)
+    found = PegasosSearchCV(svm(**RBF), {"C": [1, 5]}, cv=3).fit(X, Y)
+    expected = PegasosSearchCV(svm(device="cpu", **RBF), {"C": [1, 5]}, cv=3).fit(X, Y)
+    np.testing.assert_array_equal(scores(found), scores(expected))
+    with pytest.raises(MemoryError):
+        svm(device="cuda").fit(X, Y)
+
+
+def test_auto_goes_on_with_the_cpu_where_a_solve_or_a_prediction_has_no_room(eager, monkeypatch):
+    here = svm(device="cpu").fit(X, Y)
+    model, rows_of = svm(), PegasosClassifier._rows
+
+    def refusing(estimator, X, *args, **kwargs):
+        if placing.on_gpu(X):
+            raise MemoryError("full")
+        return rows_of(estimator, X, *args, **kwargs)
+
+    monkeypatch.setattr(PegasosClassifier, "_rows", refusing)
+    np.testing.assert_array_equal(model.fit(X, Y).coef_, here.coef_)
+
+    def full(work, n_items, at_once):
+        raise MemoryError("full")
+
+    monkeypatch.setattr(placing, "in_parts", full)
+    np.testing.assert_array_equal(model.predict(X), here.predict(X))
+    with pytest.raises(MemoryError):
+        model.set_params(device="cuda").predict(X)
+
+
+def test_auto_leaves_functions_of_the_user_and_csr_rows_to_the_cpu(eager):
+    model = svm(kernel=laplacian_kernel).fit(X, Y)  # of scikit-learn, which knows no arrays of CuPy
+    assert model.predict(X).shape == Y.shape
+    assert not placing.wants_gpu(svm(), sp.csr_array(X), 1e30)
+    assert placing.wants_gpu(svm(), X, 1e30)
+    assert not placing.wants_gpu(svm(n_landmarks=4, **RBF), X, 1e30)
+
+
+def test_landmarks_of_rows_on_the_gpu_are_worked_on_by_the_cpu():
+    import cupy
+
+    rows, params = cupy.asarray(X), dict(n_landmarks=8, **RBF)
+    here = svm(**params).fit(X, Y)
+    model = svm(**params).fit(rows, Y)
+    np.testing.assert_array_equal(model.dual_coef_, here.dual_coef_)
+    np.testing.assert_array_equal(model.predict(rows).get(), here.predict(X))
+    found = PegasosSearchCV(svm(**params), {"C": [1, 5]}, cv=3).fit(rows, Y)
+    np.testing.assert_array_equal(scores(found), scores(PegasosSearchCV(svm(**params), {"C": [1, 5]}, cv=3).fit(X, Y)))
+
+
+def test_rows_of_cupy_without_what_compiles_for_them_go_to_the_cpu(monkeypatch):
+    import cupy
+
+    monkeypatch.setattr(placing, "missing", lambda: "numba-cuda is not installed.")
+    model = svm().fit(cupy.asarray(X), Y)
+    np.testing.assert_array_equal(model.coef_, svm(device="cpu").fit(X, Y).coef_)
+
+
+@pytest.mark.parametrize("batch", [1, 8, None])
+def test_draws_are_those_of_the_steps_or_the_passes(batch):
+    schedule = Schedule(batch=batch, max_passes=3)
+    assert schedule.draws(100) == 300
+    assert Schedule(batch=batch, max_steps=2, max_passes=3).draws(100) == {1: 2, 8: 16, None: 200}[batch]
+
+
+# --- searches -------------------------------------------------------------------------------------
+
+
+def test_csr_rows_are_searched_with_and_without_a_kernel():
+    grid = {"kernel": ["linear", "rbf"], "C": [1.0]}
+    rows = sp.csr_array(np.where(np.abs(X) > 0.5, X, 0))
+    there = PegasosSearchCV(svm(device="cuda", gamma=0.3), grid, cv=3, refit=False).fit(rows, Y)
+    here = PegasosSearchCV(svm(device="cpu", gamma=0.3), grid, cv=3, refit=False).fit(rows, Y)
+    np.testing.assert_allclose(scores(there), scores(here), atol=0.03)
+
+
+@pytest.mark.parametrize("devices", [["cuda", "cuda:tf32"], ["cuda:tf32", "cuda"]])
+def test_precisions_of_one_grid_do_not_mix(devices, monkeypatch):
+    seen = {}
+    add = harvest._Cell.add
+
+    def noting(cell, positions, values, steps):
+        seen.setdefault(len(seen), values["test"].copy())
+        add(cell, positions, values, steps)
+
+    monkeypatch.setattr(harvest._Cell, "add", noting)
+    monkeypatch.setattr(harvest.Harvest, "_by_hits", lambda *args: False)
+    one = [(np.arange(24), np.arange(24, 48))]
+    together = PegasosSearchCV(svm(**RBF), {"device": devices}, cv=one, refit=False).fit(X, Y)
+    for device in devices:
+        PegasosSearchCV(svm(device=device, **RBF), {"C": [1]}, cv=one, refit=False).fit(X, Y)
+    assert np.isfinite(scores(together)).all()
+    np.testing.assert_array_equal(seen[0], seen[2])
+    np.testing.assert_array_equal(seen[1], seen[3])
+    assert (seen[0] != seen[1]).any()
+
+
+@pytest.mark.parametrize("refused", [1, 2, 3])
+def test_a_search_that_runs_out_of_memory_on_the_way_scores_each_cell_once(monkeypatch, refused):
+    grid = {"C": [0.1, 1.0, 5.0], "max_passes": [1, 2]}
+    expected = PegasosSearchCV(svm(device="cuda", **RBF), grid, cv=2, refit=False).fit(X, Y)
+    of_one_fold, keep, calls, kept = harvest.Harvest._of_one_fold, Board._keep, [], []
+
+    def refusing(self, state, which):
+        calls.append(1)
+        if len(calls) == refused:
+            raise MemoryError("full")
+        of_one_fold(self, state, which)
+
+    def counting(board, candidate, fold, result):
+        kept.append((candidate, fold.number))
+        keep(board, candidate, fold, result)
+
+    monkeypatch.setattr(harvest.Harvest, "_of_one_fold", refusing)
+    monkeypatch.setattr(Board, "_keep", counting)
+    found = PegasosSearchCV(svm(device="cuda", **RBF), grid, cv=2, refit=False).fit(X, Y)
+    assert len(calls) > refused
+    assert sorted(kept) == [(candidate, fold) for candidate in range(6) for fold in range(2)]
+    np.testing.assert_allclose(scores(found), scores(expected), atol=0.03)
+
+
+def test_scorers_of_scikit_learn_on_rows_of_the_gpu():
+    import cupy
+
+    rows = cupy.asarray(X)
+    found = PegasosSearchCV(svm(), {"C": [1, 5]}, cv=3, scoring="accuracy").fit(rows, cupy.asarray(Y))
+    assert found.score(rows, cupy.asarray(Y)) == pytest.approx((found.best_estimator_.predict(X) == Y).mean())
+    assert type(found.predict(rows)) is cupy.ndarray
+    same = make_pipeline(FunctionTransformer(), svm())
+    piped = PegasosSearchCV(same, {"pegasosclassifier__C": [1, 5]}, cv=3, scoring="accuracy").fit(rows, Y)
+    np.testing.assert_allclose(scores(piped), scores(found), atol=0.03)
+    assert piped.score(rows, Y) > 0.8
+
+
+# --- what comes in and goes out -------------------------------------------------------------------
+
+
+def test_classes_of_partial_fit_and_names_of_features_before():
+    import cupy
+
+    pd = pytest.importorskip("pandas")
+    model = PegasosClassifier(lam=0.1, random_state=0)
+    model.partial_fit(cupy.asarray(X), cupy.asarray(Y), classes=cupy.asarray([0, 1]))
+    assert model.classes_.tolist() == [0, 1]
+    model.fit(pd.DataFrame(X, columns=list("abcd")), Y)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    assert not hasattr(model.fit(cupy.asarray(X[:, :2]), Y), "feature_names_in_")
+
+
+def test_states_come_home_in_the_order_they_had():
+    import cupy
+
+    from pegasos.backends.places import home
+
+    assert home(cupy.asarray(np.ones((3, 2))).T).flags.f_contiguous
+    assert home(cupy.asarray(np.ones((3, 2)))).flags.c_contiguous
+
+
+def test_tf32_ends_with_the_last_that_wants_it():
+    from cupy import _core
+
+    from pegasos.backends.cuda.tf32 import tf32
+
+    before = _core.get_compute_type(np.float32)
+    first, second = tf32(), tf32()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert _core.get_compute_type(np.float32) != before
+    second.__exit__(None, None, None)
+    assert _core.get_compute_type(np.float32) == before
+
+
+@pytest.mark.skipif(REAL, reason="a real GPU is not made to fail")
+def test_a_launch_without_memory_is_a_lack_of_memory(monkeypatch):
+    import emulated_cuda
+
+    def refuse(*given):
+        raise emulated_cuda.DriverError(status)
+
+    monkeypatch.setattr(emulated_cuda.DRIVER, "launchKernel", refuse)
+    monkeypatch.setattr(emulated_cuda.DriverError, "status", property(lambda error: error.args[0]), raising=False)
+    status = 2
+    with pytest.raises(MemoryError):
+        svm(device="cuda").fit(X, Y)
+    status = 700
+    with pytest.raises(emulated_cuda.DriverError):
+        svm(device="cuda").fit(X, Y)
