@@ -12,7 +12,7 @@ import pytest
 from benchmarks import _ceilings, _fits, _floors, _results, _table, gpu
 from benchmarks.__main__ import main
 from benchmarks._ceilings import Ceilings
-from benchmarks._data import digits, mixture
+from benchmarks._data import DataMissing, digits, mixture
 from benchmarks._options import Options
 from benchmarks._race import Record
 from benchmarks._rows import Bar, What, alone
@@ -192,3 +192,17 @@ def test_a_device_that_is_refused_is_named_as_missing(monkeypatch):
     assert full["missing"] is None
     assert rounded["peer"] == "pegasos, TF32"
     assert "device" in rounded["missing"]
+
+
+def test_a_task_without_its_data_is_left_out_and_said_so(monkeypatch):
+    def absent(options, site):
+        raise DataMissing("there is no such file.")
+
+    row = alone(What("task", "data"), Record("pegasos", [1.0], [{}]), 1.0)
+    monkeypatch.setattr(_ceilings, "missing", lambda: ABSENT)
+    monkeypatch.setattr(gpu, "PARTS", {"first": absent, "second": lambda options, site: [row]})
+    found = gpu.run(Options(quick=True))
+    assert found["rows"] == [row]
+    assert "first was left out: there is no such file." in found["notes"]
+    with pytest.raises(DataMissing, match="first was left out"):
+        gpu.run(Options(quick=True), ["first"])
