@@ -227,6 +227,44 @@ class ElementwiseKernel:
             return getattr(ctypes.CDLL(str(library)), self.name)
 
 
+class Tensor:
+    """A tensor of torch, on the host or on the card."""
+
+    __module__ = "torch"
+
+    def __init__(self, values: np.ndarray, device: str = "cpu"):
+        self.values, self.device = values, SimpleNamespace(type=device, index=0 if device == "cuda" else None)
+
+    def __len__(self):
+        return len(self.values)
+
+    shape = property(lambda self: self.values.shape)
+    __cuda_array_interface__ = property(lambda self: self.values.__array_interface__)
+
+    def detach(self) -> Tensor:
+        """Itself: nothing is differentiated here."""
+        return self
+
+    def cuda(self) -> Tensor:
+        """A copy on the card."""
+        return Tensor(self.values.copy(), "cuda")
+
+    def cpu(self) -> Tensor:
+        """A copy on the host."""
+        return Tensor(self.values.copy())
+
+    def numpy(self) -> np.ndarray:
+        """The array of one on the host."""
+        if self.device.type != "cpu":
+            raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() first.")
+        return self.values
+
+
+def as_tensor(values, device=None) -> Tensor:
+    """As torch's."""
+    return Tensor(np.asarray(values), "cpu" if device is None else device.type)
+
+
 class Precision:
     """How products of float32 are computed: two settings of CuPy's, for its own products and those of cuBLAS."""
 
@@ -263,7 +301,7 @@ def gemm(transa: str, transb: str, a: ndarray, b: ndarray, out: ndarray, alpha=1
 
 
 def modules() -> dict[str, ModuleType]:
-    """What ``import cupy``, its submodules and numba-cuda's name are to find."""
+    """What ``import cupy``, its submodules, torch and the name of numba-cuda are to find."""
     runtime = SimpleNamespace(
         CUDARuntimeError=RuntimeError,
         getDevice=lambda: 0,
@@ -279,7 +317,7 @@ def modules() -> dict[str, ModuleType]:
         set_compute_type=lambda dtype, value: PRECISION.set("compute_type", value),
     )
     driver = dict(
-        runtime=runtime, driver=emulated_cuda.DRIVER,
+        Device=lambda number: nullcontext(), runtime=runtime, driver=emulated_cuda.DRIVER,
         function=SimpleNamespace(Module=emulated_cuda.Module), device=SimpleNamespace(get_cublas_handle=lambda: 1),
         get_current_stream=lambda: SimpleNamespace(ptr=0),
     )  # fmt: skip
@@ -288,6 +326,7 @@ def modules() -> dict[str, ModuleType]:
         __getattr__=_function, __version__="0",
     )  # fmt: skip
     found = {
+        "torch": dict(Tensor=Tensor, as_tensor=as_tensor),
         "numba_cuda": {},
         "cupy": arrays,
         "cupy.cublas": dict(gemm=gemm),
@@ -318,6 +357,9 @@ def module_of(name: str, parts: dict) -> ModuleType:
 def _asarray(values, dtype=None, **how):
     if isinstance(values, ndarray):
         return values if dtype in (None, values.dtype) else values.astype(dtype)
+    if isinstance(values, Tensor):
+        assert values.device.type == "cuda"
+        return ndarray(values.values)  # the same memory
     return ndarray(np.array(values, dtype, **how))  # a copy: the card has memory of its own
 
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 
 from gpu import REAL, card, needs_any
-from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor, PegasosSearchCV, load
+from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor, PegasosSearchCV, load, solver
 from pegasos.estimators import placing
 
 __all__ = ["card"]
@@ -92,6 +92,16 @@ def test_arrays_of_cupy_and_torch_go_in_and_the_same_kind_comes_out():
         assert model.score(rows, labels) == pytest.approx((numbers == Y).mean())
         assert type(model.predict(X)) is np.ndarray
         assert type(model.support_vectors_) is np.ndarray
+
+
+@pytest.mark.parametrize("params", [LINEAR, RBF, RBF | dict(solver="sdca", cache_size=0), LINEAR | dict(project=True)])
+def test_float32_goes_on_in_float64_when_pulls_would_get_lost(monkeypatch, params):
+    """In earnest after eight million steps."""
+    monkeypatch.setattr(solver, "WIDE_FROM", 10)
+    models = [PegasosClassifier(**params, device=device).fit(X, Y) for device in ("cuda", "cpu")]
+    there, here = (model.decision_function(X) for model in models)
+    assert there.dtype == np.float32
+    np.testing.assert_allclose(there, here, atol=1e-3 * np.abs(here).max())
 
 
 def test_rows_on_the_gpu_can_be_worked_on_by_the_cpu_and_labels_may_be_words():
