@@ -71,6 +71,20 @@ def test_inner_products_of_a_block_are_read_off_the_matrix(cuda, bias):
     np.testing.assert_allclose(cuda.home(values), matrix[rows][:, rows] + bias**2, rtol=1e-14)
 
 
+def test_products_in_tf32_are_off_as_much_as_is_said(cuda):
+    from pegasos.backends.cuda.tf32 import tf32
+
+    A, B = (RNG.normal(size=shape).astype(np.float32) for shape in ((64, 512), (512, 48)))
+    exact, sizes = A.astype(np.float64) @ B, np.abs(A).astype(np.float64) @ np.abs(B)
+    left, right = cuda.beside(A), cuda.beside(B)
+    with tf32():
+        rounded = [cuda.home(cuda.product(left, right)), cuda.home(left @ right)]
+    for found in rounded:
+        assert (np.abs(found - exact) <= 1e-3 * sizes).all()
+        assert 1e-5 < np.linalg.norm(found - exact) / np.linalg.norm(exact) < 6e-4
+    assert np.linalg.norm(cuda.home(cuda.product(left, right)) - exact) < 1e-6 * np.linalg.norm(exact)
+
+
 @pytest.mark.skipif(REAL, reason="there is a real GPU")
 class TestEmulation:
     """An emulated GPU is no use if it forgives what a real one does not."""
