@@ -106,8 +106,13 @@ def test_rows_of_cupy_without_what_compiles_for_them_go_to_the_cpu(monkeypatch):
     import cupy
 
     monkeypatch.setattr(placing, "missing", lambda: "numba-cuda is not installed.")
-    model = svm().fit(cupy.asarray(X), Y)
-    np.testing.assert_array_equal(model.coef_, svm(device="cpu").fit(X, Y).coef_)
+    torch = pytest.importorskip("torch")
+    here = svm(device="cpu").fit(X, Y)
+    np.testing.assert_array_equal(svm().fit(cupy.asarray(X), Y).coef_, here.coef_)
+    tensor = torch.as_tensor(X).cuda()
+    model = svm().fit(tensor, Y)
+    np.testing.assert_array_equal(model.coef_, here.coef_)
+    assert type(model.predict(tensor)) is type(tensor)
 
 
 @pytest.mark.parametrize("batch", [1, 8, None])

@@ -65,7 +65,7 @@ def received(X):
     if library != "torch":
         return X
     X = X.detach()
-    if X.device.type != "cuda":
+    if X.device.type != "cuda" or missing() is not None:
         return X.cpu().numpy()
     import cupy
 
@@ -123,7 +123,7 @@ def _device_of(X) -> AbstractContextManager:
     """The GPU of the rows as the current one."""
     if on_gpu(X):
         return X.device
-    if _library_of(X) == "torch" and X.device.type == "cuda":
+    if _library_of(X) == "torch" and X.device.type == "cuda" and missing() is None:
         import cupy
 
         return cupy.cuda.Device(X.device.index)
