@@ -51,10 +51,10 @@ def emulated(compiled: bool = False) -> Iterator[None]:
             patch.setitem(sys.modules, name, module)
         if not compiled:
             patch.setattr(numba, "cuda", found["numba.cuda"], raising=False)
-        patch.setattr(pegasos.backends, "cuda", None, raising=False)
-        delattr(pegasos.backends, "cuda")
+        vars(pegasos.backends).pop("cuda", None)
         placing.missing.cache_clear()
         yield
+        vars(pegasos.backends).pop("cuda", None)
         for name in [name for name in sys.modules if name.startswith(OURS)]:
             del sys.modules[name]
     placing.missing.cache_clear()
