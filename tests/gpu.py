@@ -53,11 +53,13 @@ def emulated(compiled: bool = False) -> Iterator[None]:
             patch.setattr(numba, "cuda", found["numba.cuda"], raising=False)
         vars(pegasos.backends).pop("cuda", None)
         placing.missing.cache_clear()
-        yield
-        vars(pegasos.backends).pop("cuda", None)
-        for name in [name for name in sys.modules if name.startswith(OURS)]:
-            del sys.modules[name]
-    placing.missing.cache_clear()
+        try:
+            yield
+        finally:
+            vars(pegasos.backends).pop("cuda", None)
+            for name in [name for name in sys.modules if name.startswith(OURS)]:
+                del sys.modules[name]
+            placing.missing.cache_clear()
 
 
 @pytest.fixture(scope="module")
