@@ -1,4 +1,4 @@
-"""TF32: products of float32 whose factors keep ten bits of their fraction, several times as fast.
+"""TF32: products of float32 by tensor cores, for which factors keep ten bits of their fraction.
 
 Each factor is off by up to 2⁻¹¹ of its size, so an inner product by up to 1e-3 of the sum of its terms' absolute values
 (about 3e-4 of its own size for random numbers), where float32 is by 1e-6.
