@@ -218,6 +218,7 @@ def launch_kernel(function, gx, gy, gz, bx, by, bz, shared, stream, params, extr
     kernel, signature = _compiled[function - 1]
     assert bx * by * bz <= 1024
     assert max(gy, gz) <= 65535
+    assert min(gx, gy, gz, bx, by, bz) > 0
     assert shared == stream == extra == 0
     given = _arguments(params, signature)
     order = random.Random(0)

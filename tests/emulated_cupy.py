@@ -323,6 +323,7 @@ def modules() -> dict[str, ModuleType]:
     )  # fmt: skip
     arrays = dict(
         ndarray=ndarray, ElementwiseKernel=ElementwiseKernel, asarray=_asarray, get_default_memory_pool=lambda: POOL,
+        get_default_pinned_memory_pool=lambda: POOL,
         __getattr__=_function, __version__="0",
     )  # fmt: skip
     found = {

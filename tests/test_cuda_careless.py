@@ -8,9 +8,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from gpu import REAL, card, needs_any
-from pegasos import PegasosClassifier, PegasosSearchCV
+from pegasos import Checkpoint, PegasosClassifier, PegasosSearchCV
 from pegasos.estimators import placing
-from pegasos.search import harvest
+from pegasos.search import harvest, matrices, wide
 from pegasos.search.board import Board
 from pegasos.solver import Schedule
 
@@ -178,6 +178,48 @@ def test_a_search_that_runs_out_of_memory_on_the_way_scores_each_cell_once(monke
     np.testing.assert_allclose(scores(found), scores(expected), atol=0.03)
 
 
+def test_an_inner_product_without_room_leaves_the_kernels_to_be_computed_on_the_fly(monkeypatch):
+    def refuse(X, go_on):
+        raise MemoryError("full")
+
+    grid = {"gamma": [0.1, 0.3]}
+    expected = PegasosSearchCV(svm(kernel="rbf", device="cuda"), grid, cv=2, refit=False).fit(X, Y)
+    monkeypatch.setattr(matrices, "inner_products", refuse)
+    found = PegasosSearchCV(svm(kernel="rbf", device="cuda"), grid, cv=2, refit=False).fit(X, Y)
+    np.testing.assert_allclose(scores(found), scores(expected), atol=0.03)
+
+
+def test_a_search_nobody_asked_a_gpu_for_goes_on_with_the_cpu(eager, monkeypatch):
+    solve = wide.solve
+
+    def refusing(rows, *args, **kwargs):
+        if rows.verbs.ON_GPU:
+            raise MemoryError("full")
+        return solve(rows, *args, **kwargs)
+
+    monkeypatch.setattr(wide, "solve", refusing)
+    found = PegasosSearchCV(svm(**RBF), {"C": [1, 5]}, cv=2, refit=False).fit(X, Y)
+    expected = PegasosSearchCV(svm(device="cpu", **RBF), {"C": [1, 5]}, cv=2, refit=False).fit(X, Y)
+    np.testing.assert_allclose(scores(found), scores(expected), atol=0.03)
+    with pytest.raises(ValueError, match="fits failed"):
+        PegasosSearchCV(svm(device="cuda", **RBF), {"C": [1, 5]}, cv=2, refit=False).fit(X, Y)
+
+
+def test_a_scorer_of_the_user_gets_the_rows_themselves():
+    import cupy
+
+    seen = []
+
+    def scorer(model, rows, y):
+        seen.append(type(rows))
+        return float((model.predict(rows).get() == y).mean())
+
+    rows = cupy.asarray(X)
+    found = PegasosSearchCV(svm(), {"C": [1]}, cv=2, scoring=scorer).fit(rows, Y)
+    assert found.score(rows, Y) > 0.8
+    assert set(seen) == {cupy.ndarray}
+
+
 def test_scorers_of_scikit_learn_on_rows_of_the_gpu():
     import cupy
 
@@ -204,6 +246,63 @@ def test_classes_of_partial_fit_and_names_of_features_before():
     model.fit(pd.DataFrame(X, columns=list("abcd")), Y)
     assert model.feature_names_in_.tolist() == list("abcd")
     assert not hasattr(model.fit(cupy.asarray(X[:, :2]), Y), "feature_names_in_")
+
+
+@pytest.mark.parametrize("params", [{}, RBF])
+def test_the_cpu_predicts_rows_of_cupy_where_it_was_asked_for(monkeypatch, params):
+    import cupy
+
+    model = svm(**params).fit(X, Y)
+
+    def nowhere(X):
+        raise AssertionError("not on the GPU")
+
+    monkeypatch.setattr(model, "_scores_on_gpu", nowhere)
+    expected = model.decision_function(X)
+    np.testing.assert_array_equal(model.set_params(device="cpu").decision_function(cupy.asarray(X)).get(), expected)
+    monkeypatch.setattr(placing, "missing", lambda: "numba-cuda is not installed.")
+    np.testing.assert_array_equal(model.set_params(device="auto").decision_function(cupy.asarray(X)).get(), expected)
+
+
+def test_scores_are_of_the_type_of_the_cpu():
+    wide_rows = X.astype(np.float64)
+    for params in ({}, RBF):
+        model = svm(device="cuda", **params).fit(X, Y)
+        assert (
+            model.decision_function(wide_rows).dtype
+            == model.set_params(device="cpu").decision_function(wide_rows).dtype
+        )
+
+
+def test_partial_fit_rounds_where_it_is_said_to_and_finds_room(monkeypatch):
+    from pegasos import online
+
+    entered, one_pass = [], online.one_pass
+
+    def refusing(rows, *args):
+        from cupy import _core
+
+        entered.append(_core.get_compute_type(np.float32))
+        if len(entered) == 1:
+            raise MemoryError("full")
+        return one_pass(rows, *args)
+
+    monkeypatch.setattr(online, "one_pass", refusing)
+    model = PegasosClassifier(lam=0.1, random_state=0, device="cuda:tf32").partial_fit(X, Y, classes=[0, 1])
+    from cupy import _core
+
+    assert len(entered) == 2
+    assert set(entered) != {_core.get_compute_type(np.float32)}
+    assert model.score(X, Y) > 0.7
+
+
+def test_a_checkpoint_of_the_cpu_is_none_of_a_gpu(eager, tmp_path, monkeypatch):
+    kept = Checkpoint(tmp_path / "fit.ck", every=1e-6, keep=True)
+    svm(checkpoint=kept).fit(X, Y)
+    svm(checkpoint=kept).fit(X, Y)
+    monkeypatch.setattr(placing, "WORTH_A_GPU", np.inf)
+    with pytest.raises(ValueError, match="the device changed"):
+        svm(checkpoint=kept).fit(X, Y)
 
 
 def test_states_come_home_in_the_order_they_had():

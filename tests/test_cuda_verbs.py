@@ -80,8 +80,8 @@ def test_products_in_tf32_are_off_as_much_as_is_said(cuda):
     with tf32():
         rounded = [cuda.home(cuda.product(left, right)), cuda.home(left @ right)]
     for found in rounded:
-        assert (np.abs(found - exact) <= 1e-3 * sizes).all()
-        assert 1e-5 < np.linalg.norm(found - exact) / np.linalg.norm(exact) < 6e-4
+        assert (np.abs(found - exact) <= 2e-3 * sizes).all()
+        assert 1e-5 < np.linalg.norm(found - exact) / np.linalg.norm(exact) < 1.5e-3
     assert np.linalg.norm(cuda.home(cuda.product(left, right)) - exact) < 1e-6 * np.linalg.norm(exact)
 
 

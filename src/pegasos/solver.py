@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -268,7 +268,7 @@ class _Run:
         stream = stream_from(self.used, self.schedule, self.before)
         if self.found is not None and self.found.lap.group == turn:
             state = self.whole if self.found.state is None else self.found.state
-            self.lap = self.found.lap
+            self.lap = replace(self.found.lap)  # who runs out of memory begins with the snapshot again
             stream.restore(self.found.stream)
         else:
             state = self.whole if group.all() else self.whole.select(group)

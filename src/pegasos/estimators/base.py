@@ -194,9 +194,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
             return DenseRows(np.ascontiguousarray(X), bias, squares)  # steps go over single rows
         draws = schedule.draws(X.shape[0])
         room = share * self._cache_bytes(X)
-        return KernelRows(
-            X, kernel, bias, room, draws, squares, until, matrix, keep, **placing.verbs_beside(X)
-        )  # fmt: skip
+        return KernelRows(X, kernel, bias, room, draws, squares, until, matrix, keep, **placing.verbs_beside(X))
 
     def _train(self, X, y, sample_weight, started) -> None:
         """Check what depends on the data, solve, and store everything that is fitted, all at once.
@@ -221,7 +219,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         validation.check_batch(self.batch_size, problems)
         nature = self._nature(kernel, bias, about)
         state, rows_id, landmarks = self._earlier_state(X, problems, nature)
-        keeper = keeper_of(self, X, problems, state, schedule.seed)
+        keeper = keeper_of(self, X, there, problems, state, schedule.seed)
         if keeper is not None:  # the draws go on with the seed they began with
             schedule = replace(schedule, seed=keeper.seed)
         counts = None if landmarks is None else getattr(self, "n_support_", None)  # of the rows they were chosen among
@@ -352,9 +350,14 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
             memory.check_nature(nature, "partial_fit")
         if landmarks is None:
             landmarks = self._chosen_landmarks(X, kernel, schedule.seed, np.flatnonzero(problems.row_sets.any(axis=1)))
-        rows = self._rows(there, squares, kernel, bias, replace(schedule, max_passes=1), landmarks=landmarks)
-        before = None if memory is None else without_rows(memory.state)
-        state = one_pass(rows, problems, schedule, self._loss(), before)
+        before, once = None if memory is None else without_rows(memory.state), replace(schedule, max_passes=1)
+
+        def learned(where, share: float):
+            rows = self._rows(where, squares, kernel, bias, once, landmarks=landmarks, share=share)
+            return one_pass(rows, problems, schedule, self._loss(), before)
+
+        with placing.precision(self.device):
+            state = placing.with_less_memory(learned, there)
         steps = state.columns["steps"].copy()
         model = state.model().astype(X.dtype, copy=False)
         found = self._model_attributes(model, X, kernel, bias, offset, landmarks) | about

@@ -92,9 +92,9 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     device : {"auto", "cpu", "cuda", "cuda:tf32"}, default="auto"
         Where to compute. "auto" uses a GPU where the rows are there already (CuPy, torch) or the work is large enough
         to win; "cuda" needs one, and CuPy and numba-cuda (``pip install 'pegasos[cuda]'``). "cuda:tf32"
-        rounds the factors of float32 products to ten bits, which tensor cores multiply: terms are off by up to 1e-3 of
-        their size. Same seed, same draws: the model is the CPU's up to rounding. Fitted attributes are NumPy's, and
-        predict where there is no GPU, too.
+        rounds the factors of float32 products to ten bits, which tensor cores multiply: terms are off by less than
+        2e-3 of their size. Same seed, same draws: the model is the CPU's up to rounding. Fitted attributes are
+        NumPy's, and predict where there is no GPU, too.
     checkpoint : str, path-like or Checkpoint, default=None
         A file in which a long fit keeps its state about once a minute (`pegasos.Checkpoint` sets how often). A fit that
         finds one of its own goes on from it, to the same model bit for bit; one of another fit is an error. It is

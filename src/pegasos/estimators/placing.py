@@ -218,7 +218,7 @@ def _uploaded(estimator, X):
     from pegasos.backends.cuda.sparse import Densified
 
     if not hasattr(X, "indptr"):
-        there = cupy.asarray(X)
+        there = cupy.asarray(X, order="C")  # rows are gathered
         _check_finite(there, type(estimator).__name__)
         return there
     if estimator.kernel == "linear":
@@ -293,6 +293,7 @@ def free() -> None:
     import cupy
 
     cupy.get_default_memory_pool().free_all_blocks()
+    cupy.get_default_pinned_memory_pool().free_all_blocks()
 
 
 @contextmanager

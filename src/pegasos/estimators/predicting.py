@@ -33,7 +33,10 @@ class Predicting:
                 return scores
         X = placing.received(X)
         if on_gpu(X):
-            return self._scores_on_gpu(placing.checked_rows(self, X, reset=False))
+            X = placing.checked_rows(self, X, reset=False)
+            if self.device != "cpu" and placing.missing() is None:
+                return self._scores_on_gpu(X)
+            X = home(X)
         precomputed = self._kernel.name == "precomputed"
         X = validate_data(
             self, X, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32], reset=False
@@ -83,7 +86,10 @@ class Predicting:
             rows: Any = self.support_vectors_
             support = cupy.asarray(rows.toarray() if hasattr(rows, "indptr") else rows)
         places = None if linear else cupy.asarray(self.support_)
-        scores = np.zeros((X.shape[0], coefficients.shape[1]), np.result_type(X.dtype, coefficients.dtype))
+        by_rows = np.result_type(
+            X.dtype, coefficients.dtype
+        )  # as on the CPU, where a kernel takes rows in its own type
+        scores = np.zeros((X.shape[0], coefficients.shape[1]), by_rows if support is None else coefficients.dtype)
 
         def some(rows: slice) -> None:
             part = cupy.asarray(X[rows])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from numbers import Integral
 
-from pegasos.backends.places import home
+from pegasos.backends.places import home, on_gpu
 from pegasos.checkpoint import Checkpoint
 from pegasos.fingerprint import fingerprint
 
 NOT_DECISIVE = ("checkpoint", "max_time", "verbose", "warm_start")  # parameters that no step depends on
 
 
-def keeper_of(estimator, X, problems, state, seed: int):
-    """Who keeps checkpoints of a fit that goes on from `state` or from nothing; None where nobody asks."""
+def keeper_of(estimator, X, there, problems, state, seed: int):
+    """Who keeps checkpoints of a fit that goes on from `state` or from nothing; None where nobody asks.
+
+    The fit works on the rows X where `there` are.
+    """
     checkpoint = Checkpoint.of(estimator.checkpoint)
     if checkpoint is None:
         return None
@@ -20,6 +23,7 @@ def keeper_of(estimator, X, problems, state, seed: int):
 
     identity = identity_of(estimator)
     identity["the data"] = fingerprint(home(X), problems.labelings, problems.weights, problems.row_sets)
+    identity["the device"] = "a GPU" if on_gpu(there) else "the CPU"
     identity["the fit before"] = "none" if state is None else fingerprint(state.sums)
     return SnapshotFile(checkpoint, identity, seed)
 

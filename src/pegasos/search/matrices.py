@@ -47,12 +47,12 @@ class Matrices:
         if self.n_bytes > cache_bytes:
             self.forget()
             return None
-        if self._products is None and more and kernel.name in FROM_PRODUCT and 2.5 * self.n_bytes <= cache_bytes:
-            self._products = inner_products(self.X, in_time_for(until))
-        own = beside(self.squares.astype(self.X.dtype), self.X) if kernel.name == "rbf" else None
-        products = self._products if kernel.name in FROM_PRODUCT else None
-        out, self._matrix = self._matrix, None
         try:
+            if self._products is None and more and kernel.name in FROM_PRODUCT and 2.5 * self.n_bytes <= cache_bytes:
+                self._products = inner_products(self.X, in_time_for(until))
+            own = beside(self.squares.astype(self.X.dtype), self.X) if kernel.name == "rbf" else None
+            products = self._products if kernel.name in FROM_PRODUCT else None
+            out, self._matrix = self._matrix, None
             self._matrix = kernel.matrix(self.X, own, in_time_for(until), products, out)
         except MemoryError:  # of a GPU: its rows can be computed one by one
             if not on_gpu(self.X):

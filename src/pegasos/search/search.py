@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import _fit_context, clone, is_classifier
-from sklearn.metrics._scorer import _MultimetricScorer
+from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer, _Scorer
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
@@ -177,10 +177,13 @@ class PegasosSearchCV(BaseSearchCV):
 
     def score(self, X, y=None, **params):
         """The score of the best estimator on these rows, as GridSearchCV computes it."""
-        X, y, _ = placing.for_score(X, y, None)
-        if isinstance(X, placing.NumPyOut) and type(getattr(self, "best_estimator_", None)) not in OWN:
-            X = placing.on_host(X.rows)
-        return super().score(X, y, **params)
+        params = {name: placing.on_host(value) for name, value in params.items()}
+        if type(getattr(self, "best_estimator_", None)) not in OWN:
+            return super().score(placing.on_host(X), placing.on_host(y), **params)
+        scorers = self.scorer_.values() if isinstance(self.scorer_, dict) else [self.scorer_]
+        rows, y, _ = placing.for_score(X, y, None)
+        passed_on = all(type(scorer) in (_Scorer, _PassthroughScorer) for scorer in scorers)
+        return super().score(rows if passed_on else placing.received(X), y, **params)
 
     def _evaluate(self, evaluate, candidates: dict, X, y, fit_params: dict, board: Board, deadline: Deadline) -> None:
         """Have all cells trained and scored by `evaluate`; subclasses may have that done elsewhere."""

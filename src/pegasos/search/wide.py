@@ -23,6 +23,7 @@ from pegasos.search.board import Board
 from pegasos.search.deadline import Deadline
 from pegasos.search.harvest import Harvest
 from pegasos.search.lanes import Data, Lane, Place, Strand, columns_of, slabs, stops_of, strand_of
+from pegasos.search.matrices import Matrices
 from pegasos.solver import Watcher, solve
 from pegasos.step import Average, Rule
 
@@ -165,7 +166,9 @@ class _Run:
 
     def _multiplications(self, longest: int) -> float:
         n_columns = sum(len(lane.lam) for lane in self.group.lanes)
-        return placing.multiplications_of(self.estimator, self.data.X, longest, n_columns)
+        n_rows, batch = self.data.X.shape[0], self.estimator.batch_size
+        draws = longest * (n_rows if batch == "all" else int(batch))
+        return placing.multiplications_of(self.estimator, self.data.X, draws, n_columns)
 
     def all_slabs(self, lanes_left: int) -> None:
         """Run all lanes; `lanes_left` in this group and later ones share the time that is left.
@@ -226,16 +229,24 @@ class _Run:
             self._solve(left, max_time)
             return
         except MemoryError:
-            if not on_gpu(self.there) or (len(left) == 1 and self.share < placing.SMALLEST_SHARE):
+            asked = self.estimator.device != "auto" or on_gpu(self.data.X)
+            if not on_gpu(self.there) or (len(left) == 1 and self.share < placing.SMALLEST_SHARE and asked):
                 raise
         halves = [left[: len(left) // 2], left[len(left) // 2 :]]
-        if len(left) == 1:  # without the matrix, and with shorter blocks
-            self.share /= 4
-            self.matrices.forget()
-            self.rows, halves = self._rows(None), [left]
+        if len(left) == 1:
+            self._spare_memory()
+            halves = [left]
         placing.free()
         for half in halves:
             self._run(half, max_time)
+
+    def _spare_memory(self) -> None:
+        """Go on without the matrix and with shorter blocks; at last on the CPU."""
+        self.matrices.forget()
+        self.share /= 4
+        if self.share < placing.SMALLEST_SHARE / 4:
+            self.there, self.share, self.matrices = self.data.X, 1.0, Matrices(self.data.X)
+        self.rows = self._rows(None)
 
     def _solve(self, slab: list[Lane], max_time: float | None) -> None:
         if self.estimator.max_time is not None:  # of each fit

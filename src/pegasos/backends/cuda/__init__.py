@@ -1,8 +1,7 @@
 """CUDA verbs: the same names as in `backends.cpu`, with arrays of CuPy and kernels of numba-cuda.
 
 The kernels are compiled from the scalar functions of `pegasos.step`, `losses` and `groups`, so there is no second text
-of the algorithm. All runs on CuPy's current stream. Where Numba simulates CUDA (``NUMBA_ENABLE_CUDASIM=1``, for tests
-without a GPU) arrays are NumPy's.
+of the algorithm. All runs on CuPy's current stream. tests/gpu.py emulates both libraries where there is no GPU.
 """
 
 from pegasos.backends.cuda.verbs import (

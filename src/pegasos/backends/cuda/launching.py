@@ -1,4 +1,4 @@
-"""Launching kernels of numba-cuda by CuPy's driver: ten arrays cost Numba a quarter of a millisecond a launch.
+"""Launching kernels of numba-cuda by CuPy's driver: Numba's own launch looks at each of ten arrays for long.
 
 Numba compiles, and keeps what it has compiled on disk; of the result the machine code and its name are taken. Every
 argument is eight bytes: integers, and for an array what Numba's own launch would pass, ``0, 0, size, itemsize, pointer,
@@ -59,13 +59,13 @@ def launch(kernel, grid, threads, *given) -> None:
             numbers += (0, 0, size, itemsize, each.there.data.ptr, size, itemsize)
         else:
             numbers.append(int(each))
-    function = _function(tuple(kinds), kernel, given, len(numbers))
-    function.values[:] = numbers
     stream = xp.cuda.get_current_stream().ptr
     dimensions = (*_dimensions(grid), *_dimensions(threads))
     try:
+        function = _function(tuple(kinds), kernel, given, len(numbers))
+        function.values[:] = numbers
         xp.cuda.driver.launchKernel(function.ptr, *dimensions, 0, stream, function.params, 0)
-    except xp.cuda.driver.CUDADriverError as error:  # memory of threads is taken at a launch, too
+    except xp.cuda.driver.CUDADriverError as error:  # code and threads take memory, too
         if error.status in OUT_OF_MEMORY:
             raise MemoryError(str(error)) from None
         raise

@@ -1,7 +1,7 @@
 """TF32: products of float32 by tensor cores, for which factors keep ten bits of their fraction.
 
-Each factor is off by up to 2⁻¹¹ of its size, so an inner product by up to 1e-3 of the sum of its terms' absolute values
-(about 3e-4 of its own size for random numbers), where float32 is by 1e-6.
+Each factor is off by less than 2⁻¹⁰ of its size (half of that where the card rounds to the nearest), so an inner
+product by less than 2e-3 of the sum of its terms' absolute values, where float32 is by 1e-6.
 """
 
 from __future__ import annotations
