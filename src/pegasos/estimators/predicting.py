@@ -86,9 +86,7 @@ class Predicting:
             rows: Any = self.support_vectors_
             support = cupy.asarray(rows.toarray() if hasattr(rows, "indptr") else rows)
         places = None if linear else cupy.asarray(self.support_)
-        by_rows = np.result_type(
-            X.dtype, coefficients.dtype
-        )  # as on the CPU, where a kernel takes rows in its own type
+        by_rows = np.result_type(X.dtype, coefficients.dtype)  # as on the CPU; kernels take rows in their own type
         scores = np.zeros((X.shape[0], coefficients.shape[1]), by_rows if support is None else coefficients.dtype)
 
         def some(rows: slice) -> None:
