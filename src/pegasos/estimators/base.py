@@ -243,8 +243,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
                 )  # fmt: skip
 
             with placing.precision(self.device):
-                asked = self.device != "auto" or on_gpu(X)
-                solution = placing.with_less_memory(solved, there, None if asked else X)
+                solution = placing.with_less_memory(solved, there, None if placing.asked_for(self, X) else X)
         counted = {} if counts is None else {"n_support_": counts}
         self._keep(attributes(solution.model) | self._run_attributes(solution) | counted)
         self._remember(solution.state, nature, rows_id, landmarks, task.offset)

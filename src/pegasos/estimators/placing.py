@@ -189,6 +189,11 @@ def wants_gpu(estimator, X, multiplications: float = 0.0) -> bool:
     return suits and (on_gpu(X) or multiplications > WORTH_A_GPU) and missing() is None
 
 
+def asked_for(estimator, X) -> bool:
+    """Whether a GPU was asked for, by name or by where the rows are; where it was not, the CPU will do as well."""
+    return estimator.device != "auto" or on_gpu(X)
+
+
 def place_of(estimator, X, multiplications: float) -> tuple[bool, ...]:
     """What `placed` rows, and products of them, depend on."""
     gpu = wants_gpu(estimator, X, multiplications)
@@ -205,10 +210,10 @@ def placed(estimator, X, multiplications: float = 0.0):
     try:
         return _uploaded(estimator, X)
     except MemoryError:
-        if estimator.device != "auto":
+        if asked_for(estimator, X):
             raise
     free()
-    return X  # nobody has asked for a GPU
+    return X
 
 
 def _uploaded(estimator, X):

@@ -47,7 +47,7 @@ class Predicting:
             try:
                 return self._scores_on_gpu(X)
             except MemoryError:
-                if self.device != "auto":
+                if placing.asked_for(self, X):
                     raise
             placing.free()
         if self._kernel.name == "linear":

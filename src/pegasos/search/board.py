@@ -19,6 +19,13 @@ from sklearn.utils.validation import _check_method_params
 
 from pegasos.estimators import PegasosClassifier, PegasosRegressor
 
+OWN = (PegasosClassifier, PegasosRegressor)  # others may predict in their own way
+
+
+def pass_rows_on(scorers) -> bool:
+    """Whether scorers do nothing with rows but hand them to a prediction."""
+    return all(type(scorer) in (_Scorer, _PassthroughScorer) for scorer in scorers)
+
 
 @dataclass
 class Fold:
@@ -108,8 +115,7 @@ class Board:
     def only_passes_on(self, estimator) -> bool:
         """Whether scoring does nothing with rows but hand them to the estimator's own prediction."""
         scorers = self.scorers._scorers.values() if isinstance(self.scorers, _MultimetricScorer) else [self.scorers]
-        known = type(estimator) in (PegasosClassifier, PegasosRegressor)  # others may predict in their own way
-        return known and all(type(scorer) in (_Scorer, _PassthroughScorer) for scorer in scorers)
+        return type(estimator) in OWN and pass_rows_on(scorers)
 
     def fitted(self, candidate: int, fold: Fold, estimator, rows: Callable[[str], tuple] | None = None) -> None:
         """Score a fitted estimator; `rows` gives (X, y) of a side if not those of the fold."""

@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import _fit_context, clone, is_classifier
-from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer, _Scorer
+from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
@@ -18,15 +18,14 @@ from sklearn.utils import indexable
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_method_params
 
-from pegasos.estimators import PegasosClassifier, PegasosRegressor, placing
+from pegasos.estimators import placing
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.memory import unharmed_by_errors
 from pegasos.estimators.validation import warn_unconverged
-from pegasos.search.board import Board, Fold
+from pegasos.search.board import OWN, Board, Fold, pass_rows_on
 from pegasos.search.deadline import Deadline
 from pegasos.search.progress import SearchTasks, cells_shown
 
-OWN = (PegasosClassifier, PegasosRegressor)
 REFIT_SHARE = 0.2  # of max_time: one fit, but with a kernel matrix of its own
 
 
@@ -182,8 +181,7 @@ class PegasosSearchCV(BaseSearchCV):
             return super().score(placing.on_host(X), placing.on_host(y), **params)
         scorers = self.scorer_.values() if isinstance(self.scorer_, dict) else [self.scorer_]
         rows, y, _ = placing.for_score(X, y, None)
-        passed_on = all(type(scorer) in (_Scorer, _PassthroughScorer) for scorer in scorers)
-        return super().score(rows if passed_on else placing.received(X), y, **params)
+        return super().score(rows if pass_rows_on(scorers) else placing.received(X), y, **params)
 
     def _evaluate(self, evaluate, candidates: dict, X, y, fit_params: dict, board: Board, deadline: Deadline) -> None:
         """Have all cells trained and scored by `evaluate`; subclasses may have that done elsewhere."""

@@ -229,7 +229,7 @@ class _Run:
             self._solve(left, max_time)
             return
         except MemoryError:
-            asked = self.estimator.device != "auto" or on_gpu(self.data.X)
+            asked = placing.asked_for(self.estimator, self.data.X)
             if not on_gpu(self.there) or (len(left) == 1 and self.share < placing.SMALLEST_SHARE and asked):
                 raise
         halves = [left[: len(left) // 2], left[len(left) // 2 :]]
