@@ -55,12 +55,12 @@ print(json.dumps({"seconds": time.perf_counter() - start, "rows": n_rows, "peak"
 SOLVER = """
 import json, sys, time
 from pegasos import PegasosClassifier
-from pegasos.clock import Clock
-from pegasos.streaming.look import look
+from pegasos.solver.clock import Clock
+from pegasos.streaming.survey import look
 from pegasos.streaming.run import Run
 from pegasos.streaming.source import InMemory, open_source
 from pegasos.streaming.windows import chunks_of_window, windows
-from pegasos.streaming.work import Work
+from pegasos.streaming.progress import Work
 path, features, lam, repeats = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
 file = open_source(path, n_features=features, first_index=1)
 window = next(windows(file, 16))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from pegasos.storage import container
-from pegasos.storage.checkpoints import SnapshotFile
+from pegasos.container import file as container
+from pegasos.solver.checkpoint_file import SnapshotFile
 
 COMPARED = ("coef_", "dual_coef_", "support_", "intercept_", "t_", "n_iter_", "objective_", "dual_gap_", "violations_",
             "n_support_", "classes_")  # fmt: skip
@@ -32,7 +32,7 @@ def killed_after(writes):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SnapshotFile, "due", lambda self: True)
         patch.setattr(SnapshotFile, "keep", counted)
-        patch.setattr("pegasos.files._flush", lambda path: None)  # no power cut here: the disk need not keep up
+        patch.setattr("pegasos.utils.files._flush", lambda path: None)  # no power cut here: the disk need not keep up
         yield count
 
 

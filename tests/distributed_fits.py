@@ -12,9 +12,9 @@ import pytest
 from scipy import sparse
 
 from pegasos.distributed import workers as distributed_workers
-from pegasos.distributed.looks import Question, check, look
 from pegasos.distributed.partitions import partitions
 from pegasos.distributed.plan import plan_of
+from pegasos.distributed.survey import Question, check, look
 from pegasos.distributed.workers import ThreadWorkers
 
 

@@ -9,7 +9,7 @@ import numba
 import pytest
 
 import pegasos.backends
-from pegasos.estimators import placing
+from pegasos.estimators import devices
 
 OURS = "pegasos.backends.cuda"
 
@@ -52,14 +52,14 @@ def emulated(compiled: bool = False) -> Iterator[None]:
         if not compiled:
             patch.setattr(numba, "cuda", found["numba.cuda"], raising=False)
         vars(pegasos.backends).pop("cuda", None)
-        placing.missing.cache_clear()
+        devices.missing.cache_clear()
         try:
             yield
         finally:
             vars(pegasos.backends).pop("cuda", None)
             for name in [name for name in sys.modules if name.startswith(OURS)]:
                 del sys.modules[name]
-            placing.missing.cache_clear()
+            devices.missing.cache_clear()
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 import naive
 import naive_crammer_singer
 from pegasos.backends import cpu
-from pegasos.solver import Schedule, solve
-from pegasos.step import Rule
+from pegasos.rules.column import Rule
+from pegasos.solver.solve import Schedule, solve
 from problems_for_oracle import KINDS, LOSSES, SEED, N, column, data, problems_of, rows_of, textbook, textbook_group
 
 STEPS = 77

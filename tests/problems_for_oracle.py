@@ -8,11 +8,11 @@ import scipy.sparse as sp
 import naive
 import naive_crammer_singer
 from pegasos.backends import cpu
-from pegasos.kernels import Kernel, squared_norms
-from pegasos.losses import Loss
-from pegasos.problems import crammer_singer, one_vs_one, one_vs_rest, regression
+from pegasos.kernels.base import Kernel, squared_norms
+from pegasos.losses.scalar import Loss
+from pegasos.problem.columns import crammer_singer, one_vs_one, one_vs_rest, regression
+from pegasos.problem.sampling import Stream
 from pegasos.rows import DenseRows, GatheredRows, KernelRows, SparseRows
-from pegasos.sampling import Stream
 
 N, D, SEED = 40, 5, 3
 KERNELS = {

@@ -7,14 +7,14 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from pegasos.clock import Clock
 from pegasos.io import DataError
+from pegasos.solver.clock import Clock
 from pegasos.streaming import windows
-from pegasos.streaming.look import look
+from pegasos.streaming.progress import Work
 from pegasos.streaming.source import open_source
+from pegasos.streaming.survey import look
 from pegasos.streaming.training import fit_stream
 from pegasos.streaming.windows import chunks, joined
-from pegasos.streaming.work import Work
 
 
 def opened(path, *, chunk=60, regression=False, **wishes):

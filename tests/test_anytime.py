@@ -13,13 +13,13 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from pegasos import PegasosClassifier, PegasosRegressor
-from pegasos.clock import Clock
-from pegasos.estimators import watching
-from pegasos.kernels import Kernel
-from pegasos.problems import one_vs_rest
+from pegasos.estimators import progress
+from pegasos.kernels.base import Kernel
+from pegasos.problem.columns import one_vs_rest
 from pegasos.rows import DenseRows, KernelRows, in_time_for
-from pegasos.solver import Schedule, Watcher, solve
-from pegasos.step import Rule
+from pegasos.rules.column import Rule
+from pegasos.solver.clock import Clock
+from pegasos.solver.solve import Schedule, Watcher, solve
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 5))
@@ -93,7 +93,7 @@ def test_a_second_ctrl_c_reports_the_last_known_gap(monkeypatch):
         seen.append(record)
         if len(seen) == 3:
             os.kill(os.getpid(), signal.SIGINT)
-            monkeypatch.setattr("pegasos.certificate.Certifier.certify", pressed_again)
+            monkeypatch.setattr("pegasos.solver.certificate.Certifier.certify", pressed_again)
 
     def pressed_again(self, state):
         os.kill(os.getpid(), signal.SIGINT)
@@ -297,7 +297,7 @@ def test_silence_by_default(capsys):
 
 
 def test_tasks_are_idle_without_scikit_learn_s_callbacks():
-    tasks = watching.TaskTree(object(), X, Y, {}, 3, dict)
+    tasks = progress.TaskTree(object(), X, Y, {}, 3, dict)
     tasks.begin()
     tasks.end()
     assert not tasks.watched

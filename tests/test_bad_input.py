@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pegasos import PegasosClassifier, PegasosSearchCV
-from pegasos.estimators import placing
+from pegasos.estimators import devices
 
 
 def assert_refused(match, X, y, error=ValueError, *, sample_weight=None, **params):
@@ -456,7 +456,7 @@ def test_two_rows_are_enough(kernel):
 # --- a GPU that is not there ----------------------------------------------------------------------
 
 
-@pytest.mark.skipif(placing.missing() is None, reason="there is a GPU")
+@pytest.mark.skipif(devices.missing() is None, reason="there is a GPU")
 @pytest.mark.parametrize("device", ["cuda", "cuda:tf32"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_a_gpu_that_is_missing_is_asked_for_in_vain(multiclass, kernel, device):

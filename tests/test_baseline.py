@@ -5,12 +5,12 @@ import pytest
 import scipy.sparse as sp
 
 import naive
-from pegasos.kernels import Kernel
-from pegasos.problems import one_vs_rest
+from pegasos.kernels.base import Kernel
+from pegasos.problem.columns import one_vs_rest
+from pegasos.problem.sampling import Stream
 from pegasos.rows import DenseRows, KernelRows, SparseRows
-from pegasos.sampling import Stream
-from pegasos.solver import Schedule, solve
-from pegasos.step import Rule
+from pegasos.rules.column import Rule
+from pegasos.solver.solve import Schedule, solve
 from reference import hinge_optimum
 
 RNG = np.random.default_rng(0)

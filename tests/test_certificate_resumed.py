@@ -10,12 +10,12 @@ import pytest
 
 import naive
 from pegasos import PegasosClassifier, PegasosRegressor
-from pegasos.problems import one_vs_rest
+from pegasos.problem.columns import one_vs_rest
+from pegasos.problem.sampling import Stream
 from pegasos.rows import DenseRows
-from pegasos.sampling import Stream
-from pegasos.solver import Schedule, solve
-from pegasos.state import State
-from pegasos.step import Rule
+from pegasos.rules.column import Rule
+from pegasos.rules.state import State
+from pegasos.solver.solve import Schedule, solve
 
 RNG = np.random.default_rng(0)
 

@@ -13,9 +13,10 @@ from sklearn.metrics import pairwise
 
 from checkpointed import assert_same_bits, fit_in_pieces, fresh, killed_after, leave_checkpoint, quietly
 from conftest import classes_problem
-from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor, solver
-from pegasos.state import State
-from pegasos.storage.checkpoints import CheckpointFile
+from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor
+from pegasos.rules.state import State
+from pegasos.solver import solve as solver
+from pegasos.solver.checkpoint_file import CheckpointFile
 
 N = 300
 X, Y = classes_problem(4, n_rows=N, n_features=5)
@@ -246,7 +247,7 @@ def test_loops_that_run_as_plain_python_too(tmp_path):
 def test_a_fit_in_time_writes_nothing_and_leaves_nothing(path):
     writes = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pegasos.storage.checkpoints.write", lambda *given: writes.append(given))
+        patch.setattr("pegasos.solver.checkpoint_file.write", lambda *given: writes.append(given))
         classifier(checkpoint=path).fit(X, Y)
         classifier(checkpoint=str(path)).fit(X, Y)
     assert not writes
@@ -285,13 +286,13 @@ def test_a_file_that_exists_is_an_error_where_nothing_is_to_be_resumed(path):
 
 def test_a_write_waits_for_its_time(path, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("pegasos.storage.checkpoints.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("pegasos.solver.checkpoint_file.time.perf_counter", lambda: now[0])
     file = CheckpointFile(Checkpoint(path, every=5.0), "fit", {})
     assert not file.due()
     now[0] = 105.0
     assert file.due()
     slow = lambda *given: now.__setitem__(0, now[0] + 2.0)
-    monkeypatch.setattr("pegasos.storage.checkpoints.write", slow)
+    monkeypatch.setattr("pegasos.solver.checkpoint_file.write", slow)
     file.write({}, {})  # ends at 107: twenty seconds are ten times two
     now[0] = 126.9
     assert not file.due()

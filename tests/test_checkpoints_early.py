@@ -16,9 +16,9 @@ from sklearn.metrics import pairwise
 from checkpointed import Killed, assert_same_bits, killed_after, quietly
 from conftest import classes_problem
 from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor
-from pegasos.clock import Clock
+from pegasos.container import file as container
 from pegasos.estimators import base
-from pegasos.storage import container
+from pegasos.solver.clock import Clock
 
 N = 300
 X, Y = classes_problem(4, n_rows=N)
@@ -111,8 +111,8 @@ class Ticking:
     def __init__(self, monkeypatch, tick=0.1):
         self.now, self.tick = 0.0, tick
         fake = types.SimpleNamespace(perf_counter=self.perf_counter)
-        for module in ("pegasos.clock", "pegasos.advance", "pegasos.certificate", "pegasos.estimators.classifier",
-                       "pegasos.estimators.regressor", "pegasos.rows.kernel"):  # fmt: skip
+        modules = ("solver.clock", "solver.stepper", "solver.certificate", "estimators.classifier")
+        for module in [f"pegasos.{name}" for name in (*modules, "estimators.regressor", "rows.kernel")]:
             monkeypatch.setattr(f"{module}.time", fake)
 
     def perf_counter(self):

@@ -17,8 +17,8 @@ import pegasos
 from checkpointed import Killed, assert_same_bits, fresh, killed_after, leave_checkpoint
 from conftest import classes_problem
 from pegasos import Checkpoint, CheckpointError, PegasosClassifier, PegasosRegressor, PegasosSearchCV
-from pegasos.storage import container
-from pegasos.storage.checkpoints import CheckpointFile
+from pegasos.container import file as container
+from pegasos.solver.checkpoint_file import CheckpointFile
 
 X, Y = classes_problem(3, n_rows=120)
 MODEL = PegasosClassifier(lam=0.01, max_passes=5, random_state=0)
@@ -270,7 +270,7 @@ def test_weights_the_kind_of_model_and_versions_are_named(tmp_path, monkeypatch)
     refused(path, model=clone(MODEL))
     refused(path, "the parameter epsilon changed", model=clone(regressor).set_params(epsilon=0.2))
     refused(path, "the data changed", model=regressor, y=changed(Y.astype(float), 3))
-    monkeypatch.setattr("pegasos.storage.checkpoints.version", lambda name: "99")
+    monkeypatch.setattr("pegasos.solver.checkpoint_file.version", lambda name: "99")
     refused(path, "the version of pegasos or NumPy changed", model=regressor)
 
 
@@ -307,7 +307,7 @@ def test_other_features_of_the_same_landmarks_are_refused_or_do_no_harm(tmp_path
     whole = fresh(model).fit(X, Y)
     leave_checkpoint(model, X, Y, path)
     turn = np.where(np.arange(20) % 2, 1.0, -1.0)
-    monkeypatch.setattr("pegasos.landmarks.eigh", lambda *given, **how: turned(eigh(*given, **how), turn))
+    monkeypatch.setattr("pegasos.kernels.nystroem.eigh", lambda *given, **how: turned(eigh(*given, **how), turn))
     with suppress(CheckpointError):
         found = fresh(model).set_params(checkpoint=path).fit(X, Y)
         np.testing.assert_allclose(found.objective_, whole.objective_, rtol=1e-6)

@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from cli_runner import check_error, cli, quick, tree, write_table
-from pegasos.estimators import placing
+from pegasos.estimators import devices
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="these commands run in forks")
 
@@ -141,7 +141,7 @@ BAD_WORDS = {
 }
 
 
-if placing.missing() is None:
+if devices.missing() is None:
     BAD_WORDS = {case: words for case, words in BAD_WORDS.items() if not case.startswith("no GPU")}
 
 

@@ -11,10 +11,10 @@ from sklearn.preprocessing import FunctionTransformer
 
 from gpu import REAL, card, needs_any
 from pegasos import Checkpoint, PegasosClassifier, PegasosSearchCV
-from pegasos.estimators import placing
-from pegasos.search import harvest, matrices, wide
-from pegasos.search.board import Board
-from pegasos.solver import Schedule
+from pegasos.estimators import devices
+from pegasos.search import cell_scoring, kernel_cache, shared_runs
+from pegasos.search.results import Board
+from pegasos.solver.solve import Schedule
 
 __all__ = ["card"]
 pytestmark = [needs_any, pytest.mark.usefixtures("card")]
@@ -45,7 +45,7 @@ def scores(search):
 @pytest.fixture
 def eager(monkeypatch):
     """Everything is worth a GPU."""
-    monkeypatch.setattr(placing, "WORTH_A_GPU", 0)
+    monkeypatch.setattr(devices, "WORTH_A_GPU", 0)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def full(monkeypatch):
     def refuse(estimator, X):
         raise MemoryError("full")
 
-    monkeypatch.setattr(placing, "_uploaded", refuse)
+    monkeypatch.setattr(devices, "_uploaded", refuse)
 
 
 # --- nobody has asked for a GPU -------------------------------------------------------------------
@@ -76,7 +76,7 @@ def test_auto_goes_on_with_the_cpu_where_a_solve_or_a_prediction_has_no_room(eag
     model, rows_of = svm(), PegasosClassifier._rows
 
     def refusing(estimator, X, *args, **kwargs):
-        if placing.on_gpu(X):
+        if devices.on_gpu(X):
             raise MemoryError("full")
         return rows_of(estimator, X, *args, **kwargs)
 
@@ -86,7 +86,7 @@ def test_auto_goes_on_with_the_cpu_where_a_solve_or_a_prediction_has_no_room(eag
     def full(work, n_items, at_once):
         raise MemoryError("full")
 
-    monkeypatch.setattr(placing, "in_parts", full)
+    monkeypatch.setattr(devices, "in_parts", full)
     np.testing.assert_array_equal(model.predict(X), here.predict(X))
     with pytest.raises(MemoryError):
         model.set_params(device="cuda").predict(X)
@@ -95,9 +95,9 @@ def test_auto_goes_on_with_the_cpu_where_a_solve_or_a_prediction_has_no_room(eag
 def test_auto_leaves_functions_of_the_user_and_csr_rows_to_the_cpu(eager):
     model = svm(kernel=laplacian_kernel).fit(X, Y)  # of scikit-learn, which knows no arrays of CuPy
     assert model.predict(X).shape == Y.shape
-    assert not placing.wants_gpu(svm(), sp.csr_array(X), 1e30)
-    assert placing.wants_gpu(svm(), X, 1e30)
-    assert not placing.wants_gpu(svm(n_landmarks=4, **RBF), X, 1e30)
+    assert not devices.wants_gpu(svm(), sp.csr_array(X), 1e30)
+    assert devices.wants_gpu(svm(), X, 1e30)
+    assert not devices.wants_gpu(svm(n_landmarks=4, **RBF), X, 1e30)
 
 
 def test_landmarks_of_rows_on_the_gpu_are_worked_on_by_the_cpu():
@@ -115,7 +115,7 @@ def test_landmarks_of_rows_on_the_gpu_are_worked_on_by_the_cpu():
 def test_rows_of_cupy_without_what_compiles_for_them_go_to_the_cpu(monkeypatch):
     import cupy
 
-    monkeypatch.setattr(placing, "missing", lambda: "numba-cuda is not installed.")
+    monkeypatch.setattr(devices, "missing", lambda: "numba-cuda is not installed.")
     torch = pytest.importorskip("torch")
     here = svm(device="cpu").fit(X, Y)
     np.testing.assert_array_equal(svm().fit(cupy.asarray(X), Y).coef_, here.coef_)
@@ -146,14 +146,14 @@ def test_csr_rows_are_searched_with_and_without_a_kernel():
 @pytest.mark.parametrize("devices", [["cuda", "cuda:tf32"], ["cuda:tf32", "cuda"]])
 def test_precisions_of_one_grid_do_not_mix(devices, monkeypatch):
     seen = {}
-    add = harvest._Cell.add
+    add = cell_scoring._Cell.add
 
     def noting(cell, positions, values, steps):
         seen.setdefault(len(seen), values["test"].copy())
         add(cell, positions, values, steps)
 
-    monkeypatch.setattr(harvest._Cell, "add", noting)
-    monkeypatch.setattr(harvest.Harvest, "_by_hits", lambda *args: False)
+    monkeypatch.setattr(cell_scoring._Cell, "add", noting)
+    monkeypatch.setattr(cell_scoring.Harvest, "_by_hits", lambda *args: False)
     one = [(np.arange(24), np.arange(24, 48))]
     together = PegasosSearchCV(svm(**RBF), {"device": devices}, cv=one, refit=False).fit(X, Y)
     for device in devices:
@@ -168,7 +168,7 @@ def test_precisions_of_one_grid_do_not_mix(devices, monkeypatch):
 def test_a_search_that_runs_out_of_memory_on_the_way_scores_each_cell_once(monkeypatch, refused):
     grid = {"C": [0.1, 1.0, 5.0], "max_passes": [1, 2]}
     expected = PegasosSearchCV(svm(device="cuda", **RBF), grid, cv=2, refit=False).fit(X, Y)
-    of_one_fold, keep, calls, kept = harvest.Harvest._of_one_fold, Board._keep, [], []
+    of_one_fold, keep, calls, kept = cell_scoring.Harvest._of_one_fold, Board._keep, [], []
 
     def refusing(self, state, which):
         calls.append(1)
@@ -180,7 +180,7 @@ def test_a_search_that_runs_out_of_memory_on_the_way_scores_each_cell_once(monke
         kept.append((candidate, fold.number))
         keep(board, candidate, fold, result)
 
-    monkeypatch.setattr(harvest.Harvest, "_of_one_fold", refusing)
+    monkeypatch.setattr(cell_scoring.Harvest, "_of_one_fold", refusing)
     monkeypatch.setattr(Board, "_keep", counting)
     found = PegasosSearchCV(svm(device="cuda", **RBF), grid, cv=2, refit=False).fit(X, Y)
     assert len(calls) > refused
@@ -194,20 +194,20 @@ def test_an_inner_product_without_room_leaves_the_kernels_to_be_computed_on_the_
 
     grid = {"gamma": [0.1, 0.3]}
     expected = PegasosSearchCV(svm(kernel="rbf", device="cuda"), grid, cv=2, refit=False).fit(X, Y)
-    monkeypatch.setattr(matrices, "inner_products", refuse)
+    monkeypatch.setattr(kernel_cache, "inner_products", refuse)
     found = PegasosSearchCV(svm(kernel="rbf", device="cuda"), grid, cv=2, refit=False).fit(X, Y)
     np.testing.assert_allclose(scores(found), scores(expected), atol=0.03)
 
 
 def test_a_search_nobody_asked_a_gpu_for_goes_on_with_the_cpu(eager, monkeypatch):
-    solve = wide.solve
+    solve = shared_runs.solve
 
     def refusing(rows, *args, **kwargs):
         if rows.verbs.ON_GPU:
             raise MemoryError("full")
         return solve(rows, *args, **kwargs)
 
-    monkeypatch.setattr(wide, "solve", refusing)
+    monkeypatch.setattr(shared_runs, "solve", refusing)
     found = PegasosSearchCV(svm(**RBF), {"C": [1, 5]}, cv=2, refit=False).fit(X, Y)
     expected = PegasosSearchCV(svm(device="cpu", **RBF), {"C": [1, 5]}, cv=2, refit=False).fit(X, Y)
     np.testing.assert_allclose(scores(found), scores(expected), atol=0.03)
@@ -270,7 +270,7 @@ def test_the_cpu_predicts_rows_of_cupy_where_it_was_asked_for(monkeypatch, param
     monkeypatch.setattr(model, "_scores_on_gpu", nowhere)
     expected = model.decision_function(X)
     np.testing.assert_array_equal(model.set_params(device="cpu").decision_function(cupy.asarray(X)).get(), expected)
-    monkeypatch.setattr(placing, "missing", lambda: "numba-cuda is not installed.")
+    monkeypatch.setattr(devices, "missing", lambda: "numba-cuda is not installed.")
     np.testing.assert_array_equal(model.set_params(device="auto").decision_function(cupy.asarray(X)).get(), expected)
 
 
@@ -311,7 +311,7 @@ def test_a_checkpoint_of_the_cpu_is_none_of_a_gpu(eager, tmp_path, monkeypatch):
     kept = Checkpoint(tmp_path / "fit.ck", every=1e-6, keep=True)
     svm(checkpoint=kept).fit(X, Y)
     svm(checkpoint=kept).fit(X, Y)
-    monkeypatch.setattr(placing, "WORTH_A_GPU", np.inf)
+    monkeypatch.setattr(devices, "WORTH_A_GPU", np.inf)
     with pytest.raises(ValueError, match="the device changed"):
         svm(checkpoint=kept).fit(X, Y)
 
@@ -319,7 +319,7 @@ def test_a_checkpoint_of_the_cpu_is_none_of_a_gpu(eager, tmp_path, monkeypatch):
 def test_states_come_home_in_the_order_they_had():
     import cupy
 
-    from pegasos.backends.places import home
+    from pegasos.utils.arrays import home
 
     assert home(cupy.asarray(np.ones((3, 2))).T).flags.f_contiguous
     assert home(cupy.asarray(np.ones((3, 2)))).flags.c_contiguous

@@ -15,8 +15,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 
 from gpu import REAL, card, needs_any
-from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor, PegasosSearchCV, load, solver
-from pegasos.estimators import placing
+from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor, PegasosSearchCV, load
+from pegasos.estimators import devices
+from pegasos.solver import solve as solver
 
 __all__ = ["card"]
 pytestmark = [needs_any, pytest.mark.usefixtures("card")]
@@ -246,7 +247,7 @@ def test_models_travel_and_fits_go_on():
 def test_a_model_of_a_gpu_predicts_where_there_is_none(monkeypatch):
     model = PegasosClassifier(**RBF, device="cuda").fit(X, Y)
     there = model.decision_function(X)
-    monkeypatch.setattr(placing, "missing", lambda: "There is no GPU.")
+    monkeypatch.setattr(devices, "missing", lambda: "There is no GPU.")
     np.testing.assert_allclose(model.decision_function(X), there, rtol=1e-4, atol=1e-5)
     with pytest.raises(RuntimeError, match="There is no GPU"):
         model.fit(X, Y)

@@ -22,9 +22,9 @@ import dask.array as da  # noqa: E402
 from pegasos.distributed import (  # noqa: E402
     PegasosClassifier,
     PegasosRegressor,
-    local,
+    local_solver,
 )
-from pegasos.distributed import cluster as cluster_module  # noqa: E402
+from pegasos.distributed import dask_workers as cluster_module  # noqa: E402
 
 X, Y = load_digits(return_X_y=True)
 X = X / 16
@@ -136,7 +136,7 @@ def test_rcv1_and_covtype_reach_a_certified_gap_of_a_hundredth(client, parts):
 # --- accidents --------------------------------------------------------------------------------------
 
 
-class Slow(local.Local):
+class Slow(local_solver.Local):
     """A local solver that takes its time, so that there is a middle of a fit."""
 
     def round(self, duals, order):

@@ -15,16 +15,16 @@ from sklearn.preprocessing import scale
 import pegasos
 import reference
 import reference_losses
-from pegasos.problems import one_vs_rest
+from pegasos.problem.columns import one_vs_rest
 from pegasos.rows import DenseRows
-from pegasos.solver import Schedule, solve
-from pegasos.state import State
-from pegasos.step import Rule
+from pegasos.rules.column import Rule
+from pegasos.rules.state import State
+from pegasos.solver.solve import Schedule, solve
 
 da = pytest.importorskip("dask.array")
 import dask  # noqa: E402
 
-from pegasos.distributed import PegasosClassifier, PegasosRegressor, local, looks, partitions, plan, workers  # noqa: E402  # noqa: E402
+from pegasos.distributed import PegasosClassifier, PegasosRegressor, local_solver, partitions, plan, survey, workers  # noqa: E402  # noqa: E402
 from pegasos.distributed import base as distributed_base  # noqa: E402
 
 DIGITS, DIGIT = load_digits(return_X_y=True)
@@ -66,14 +66,14 @@ def columns_of(model, y):
 def test_a_round_of_one_local_solver_is_a_pass_of_the_solver_itself():
     part = partitions.Part(DIGITS, EVEN, None)
     model = PegasosClassifier(lam=LAM)
-    found = plan.plan_of(model, [looks.look(part, looks.Question(True, 1.0, False))], False)
-    solver = local.Local([part], found)
-    duals = local.Duals(solver)
+    found = plan.plan_of(model, [survey.look(part, survey.Question(True, 1.0, False))], False)
+    solver = local_solver.Local([part], found)
+    duals = local_solver.Duals(solver)
     none = np.zeros((found.n_state, 1))
-    order = local.Order(1, np.ones(1, bool), none, None, np.ones(1), np.ones(1), 2.0, 7)
+    order = local_solver.Order(1, np.ones(1, bool), none, None, np.ones(1), np.ones(1), 2.0, 7)
     change = solver.round(duals, order).change
     problems = one_vs_rest((EVEN > 0).astype(int), 2).with_lam(LAM)
-    schedule = Schedule(seed=local.seed_of(7, 1, 0), max_passes=2, certified=False)
+    schedule = Schedule(seed=local_solver.seed_of(7, 1, 0), max_passes=2, certified=False)
     expected = solve(DenseRows(DIGITS, 1.0), problems, Rule.SDCA, schedule)
     np.testing.assert_allclose(change, expected.model, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(duals.alpha, expected.state.alpha, rtol=1e-10, atol=1e-12)

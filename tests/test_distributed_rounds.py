@@ -19,18 +19,18 @@ import pegasos
 from conftest import classes_problem
 from distributed_fits import assert_same_problem, chunked, n_solvers, placed
 from naive_rounds import dual_at, features, round_of
-from pegasos.clock import Clock
-from pegasos.distributed import PegasosClassifier, PegasosRegressor, local
-from pegasos.distributed.local import seed_of
-from pegasos.distributed.rounds import Limits, Rounds
+from pegasos.distributed import PegasosClassifier, PegasosRegressor, local_solver
+from pegasos.distributed.cocoa import Limits, Rounds
+from pegasos.distributed.local_solver import seed_of
 from pegasos.distributed.workers import ThreadWorkers, WorkersLost, evened, neighbours
-from pegasos.losses import Loss
-from pegasos.problems import one_vs_rest
+from pegasos.losses.scalar import Loss
+from pegasos.problem.columns import one_vs_rest
+from pegasos.problem.sampling import Stream
+from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows, SparseRows
-from pegasos.sampling import Stream
-from pegasos.schedule import Schedule
-from pegasos.solver import solve
-from pegasos.step import Rule
+from pegasos.rules.column import Rule
+from pegasos.solver.clock import Clock
+from pegasos.solver.solve import solve
 
 LAM = 0.02
 SCHEMES = {
@@ -52,7 +52,7 @@ def rounds_of(svm, X, y, weights=None, *, solvers, limits, chunks=None):
     workers, plan = placed(svm, X, y, weights, solvers=solvers, chunks=chunks)
     rounds = Rounds(workers, plan, limits, Clock(None))
     outcome = rounds.run()
-    alpha = np.concatenate([local._duals[workers.token, number].alpha for number in range(workers.n_solvers)])
+    alpha = np.concatenate([local_solver._duals[workers.token, number].alpha for number in range(workers.n_solvers)])
     workers.close()
     return outcome, alpha, plan
 
@@ -327,12 +327,12 @@ class Losing(ThreadWorkers):
         self.questions += 1
         if self.questions in self.lost_at:
             super().total(function, order, stop)  # the others have gone on
-            del local._duals[self.token, 1]
+            del local_solver._duals[self.token, 1]
             raise WorkersLost
         return super().total(function, order, stop)
 
     def recover(self):
-        local.begin(self.solvers[1], (self.token, 1))
+        local_solver.begin(self.solvers[1], (self.token, 1))
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_after_a_loss_the_same_gap_is_certified(digits, scheme, lost_at):
     workers = Losing(3, lost_at)
     workers.solvers = placed_workers.solvers
     for number, solver in enumerate(workers.solvers):
-        local.begin(solver, (workers.token, number))
+        local_solver.begin(solver, (workers.token, number))
     outcome = Rounds(workers, plan, Limits(tol=1e-3, seed=1), Clock(None)).run()
     workers.close()
     placed_workers.close()
@@ -364,11 +364,11 @@ def test_an_order_that_does_not_follow_is_refused(binary):
     rounds = Rounds(workers, plan, Limits(), Clock(None))
     order = rounds._order(1.0)
     key = (workers.token, 0)
-    assert local.advance(workers.solvers[0], key, order) is not None
-    assert local.advance(workers.solvers[0], key, order) is None  # a task that ran twice
-    assert local.advance(workers.solvers[0], "nobody", order) is None
+    assert local_solver.advance(workers.solvers[0], key, order) is not None
+    assert local_solver.advance(workers.solvers[0], key, order) is None  # a task that ran twice
+    assert local_solver.advance(workers.solvers[0], "nobody", order) is None
     workers.close()
-    assert not [key for key in local._duals if key[0] == workers.token]
+    assert not [key for key in local_solver._duals if key[0] == workers.token]
 
 
 # --- ends -------------------------------------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ def test_memory_of_a_worker_is_not_fetched_anew_for_every_block(client):
         import resource
         from contextlib import nullcontext
 
-        from pegasos.distributed.heap import heap_kept
+        from pegasos.distributed.malloc import heap_kept
 
         with heap_kept() if kept else nullcontext():
             before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

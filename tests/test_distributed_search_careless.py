@@ -77,10 +77,10 @@ def test_warnings_of_a_worker_are_shown_here_once(client):
 
 def test_a_worker_without_the_package_is_named_as_the_reason(client):
     def hide():
-        sys.modules["pegasos.distributed.cells"] = None
+        sys.modules["pegasos.distributed.search_worker"] = None
 
     def show():
-        sys.modules.pop("pegasos.distributed.cells", None)
+        sys.modules.pop("pegasos.distributed.search_worker", None)
 
     client.run(hide)
     try:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from naive_crammer_singer import _maximise_dual
-from pegasos.groups import group_coordinates
+from pegasos.losses.crammer_singer import group_coordinates
 
 
 class Watched(np.ndarray):

@@ -10,8 +10,8 @@ from sklearn.metrics import pairwise
 
 from nystroem import CONTAINERS, KERNELS, TARGETS, WEIGHTS, X, Y, rows_for, spanned
 from pegasos import PegasosClassifier, PegasosRegressor
-from pegasos.kernels import Kernel
-from pegasos.landmarks import choose, of_rows
+from pegasos.kernels.base import Kernel
+from pegasos.kernels.nystroem import choose, of_rows
 
 N = len(X)
 

@@ -17,7 +17,7 @@ import reference
 from conftest import classes_problem
 from nystroem import spanned
 from pegasos import PegasosClassifier, PegasosRegressor
-from pegasos.sampling import Stream
+from pegasos.problem.sampling import Stream
 
 N, PASSES, BLOCK = 600, 3, 512
 X, Y = classes_problem(3, n_rows=N)

@@ -12,11 +12,11 @@ import naive
 import naive_crammer_singer
 import problems_for_oracle as oracle
 from nystroem import spanned
-from pegasos.kernels import Kernel
-from pegasos.landmarks import Landmarks, of_rows
+from pegasos.kernels.base import Kernel
+from pegasos.kernels.nystroem import Landmarks, of_rows
 from pegasos.rows import DenseRows, LandmarkRows
-from pegasos.solver import Schedule, solve
-from pegasos.step import Rule
+from pegasos.rules.column import Rule
+from pegasos.solver.solve import Schedule, solve
 
 INDEX = np.arange(1, oracle.N, 4)
 STEPS = 57

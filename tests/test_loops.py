@@ -15,7 +15,7 @@ from pegasos import PegasosClassifier
 from pegasos.backends import threads
 from pegasos.backends.cpu.elementwise import rbf_values
 from pegasos.backends.threads import blas_threads, share_out
-from pegasos.kernels import Kernel, inner_products, squared_norms
+from pegasos.kernels.base import Kernel, inner_products, squared_norms
 from pegasos.rows import SupportRows
 
 

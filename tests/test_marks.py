@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 import naive
-from pegasos import advance
 from pegasos.backends.blas import add_product
-from pegasos.kernels import Kernel
-from pegasos.losses import Loss
-from pegasos.marks import Marks
-from pegasos.problems import one_vs_rest
+from pegasos.kernels.base import Kernel
+from pegasos.losses.scalar import Loss
+from pegasos.problem.columns import one_vs_rest
+from pegasos.problem.sampling import Stream
 from pegasos.rows import KernelRows
-from pegasos.sampling import Stream
-from pegasos.solver import Schedule, Watcher, solve
-from pegasos.step import Rule
+from pegasos.rules.column import Rule
+from pegasos.solver import stepper
+from pegasos.solver.read_points import Marks
+from pegasos.solver.solve import Schedule, Watcher, solve
 from problems_for_oracle import BIAS, problems_of, rows_of
 
 STOPS = np.array([1, 13, 41, 60, 77])
@@ -193,9 +193,9 @@ def textbook(column, rule, k, sampling, steps, bias, average):
     ("rule", "k", "average"), [("pegasos", 1, "weighted"), ("pegasos", 7, False), ("sdca", 1, "uniform")]
 )
 def test_wide_blocks_equal_the_textbook_loop(monkeypatch, rule, k, average, sampling, bias):
-    monkeypatch.setattr(advance, "DIRECT_PULL_RATE", -1.0)  # all steps in blocks
-    assert WIDE.n_columns >= advance.WIDE_COLUMNS
-    assert N > advance.PART
+    monkeypatch.setattr(stepper, "DIRECT_PULL_RATE", -1.0)  # all steps in blocks
+    assert WIDE.n_columns >= stepper.WIDE_COLUMNS
+    assert N > stepper.PART
     rows, steps = KernelRows(X, Kernel("rbf", gamma=GAMMA), bias), 250 // k
     assert rows.matrix is not None
     found = solve_with(rows, WIDE, rule, sampling=sampling, batch=k, average=average, max_steps=steps)
@@ -213,10 +213,10 @@ def test_wide_blocks_equal_the_textbook_loop(monkeypatch, rule, k, average, samp
 @pytest.mark.parametrize(("rule", "k"), [("pegasos", 1), ("pegasos", 7), ("sdca", 1)])
 def test_parts_of_a_wide_block_do_not_matter(monkeypatch, rule, k, average, part):
     rows, schedule = KernelRows(X, Kernel("rbf", gamma=GAMMA)), dict(batch=k, average=average, max_steps=600 // k)
-    monkeypatch.setattr(advance, "WIDE_COLUMNS", 10**6)
+    monkeypatch.setattr(stepper, "WIDE_COLUMNS", 10**6)
     expected = solve_with(rows, WIDE, rule, **schedule)
-    monkeypatch.setattr(advance, "WIDE_COLUMNS", 64)
-    monkeypatch.setattr(advance, "PART", part)
+    monkeypatch.setattr(stepper, "WIDE_COLUMNS", 64)
+    monkeypatch.setattr(stepper, "PART", part)
     found = solve_with(rows, WIDE, rule, **schedule)
     np.testing.assert_allclose(found.model, expected.model, rtol=1e-9, atol=1e-12)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import AVERAGES, BLOCKS, RULES, SAMPLINGS, SCHEMES, compare, compare_groups, wide_solve
-from pegasos import advance
+from pegasos.solver import stepper
 from problems_for_oracle import (
     BIAS,
     KINDS,
@@ -66,7 +66,7 @@ def test_crammer_singer_equals_its_textbook_loop(kind, weighted, bias):
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 @pytest.mark.parametrize("kind", ["rbf", "precomputed"])
 def test_direct_and_block_steps_of_kernels_both_equal_the_textbook_loop(monkeypatch, kind, rate):
-    monkeypatch.setattr(advance, "DIRECT_PULL_RATE", rate)
+    monkeypatch.setattr(stepper, "DIRECT_PULL_RATE", rate)
     for sampling, rule, average in product(SAMPLINGS, RULES, AVERAGES):
         assert compare(kind, "ovo", True, BIAS, sampling, *rule, average, None) > 0
         assert compare_groups(kind, True, BIAS, sampling, *rule, average, None) > 0

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from conftest import classes_problem
 from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV, kernels
-from pegasos.search import wide
+from pegasos.search import shared_runs
 
 X, Y = classes_problem(2)
 THIRDS = KFold(3)
@@ -162,7 +162,7 @@ def sometimes(estimator, X, y):
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("scoring", [raising, make_scorer(raising_metric), {"a": raising, "b": "accuracy"}, sometimes])
 def test_a_scorer_that_raises(monkeypatch, scoring, n_threads):
-    monkeypatch.setattr(wide, "blas_threads", lambda: n_threads)
+    monkeypatch.setattr(shared_runs, "blas_threads", lambda: n_threads)
     grid = {"lam": np.logspace(-3, 0, 12).tolist()}
     refit = "b" if isinstance(scoring, dict) else True
     with pytest.warns(UserWarning, match="no score today"):
@@ -275,7 +275,7 @@ def interrupting(estimator, X, y):
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_ctrl_c_and_errors_leave_the_earlier_fit_whole(monkeypatch, kernel, n_threads):
-    monkeypatch.setattr(wide, "blas_threads", lambda: n_threads)
+    monkeypatch.setattr(shared_runs, "blas_threads", lambda: n_threads)
     grid = {"lam": np.logspace(-3, 0, 43).tolist()}
     found = search(PegasosClassifier(kernel=kernel, random_state=0), grid, scoring=AGREEMENT).fit(X, Y)
     before, labels = dict(vars(found)), found.predict(X)

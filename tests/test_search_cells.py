@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from conftest import classes_problem
 from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
 from pegasos.rows import SupportRows
-from pegasos.search import wide
+from pegasos.search import shared_runs
 
 N = 80
 X, Y = classes_problem(3, n_rows=N, n_features=5)
@@ -361,7 +361,7 @@ def in_one_slab():
 @pytest.mark.parametrize("solver", ["pegasos", "sdca"])
 @pytest.mark.parametrize("kind", ["dense", "rbf"])
 def test_room_and_threads_do_not_matter(monkeypatch, in_one_slab, kind, solver, cache_size, n_threads):
-    monkeypatch.setattr(wide, "blas_threads", lambda: n_threads)
+    monkeypatch.setattr(shared_runs, "blas_threads", lambda: n_threads)
     rows, params = KINDS[kind]
     estimator = classifier(solver=solver, cache_size=cache_size, **params)
     found = PegasosSearchCV(estimator, MANY, cv=THIRDS, refit=False, scoring=AGREEMENT).fit(rows, Y)
@@ -389,11 +389,11 @@ def test_threads_do_not_get_into_each_others_support_rows(monkeypatch):
     estimator = classifier(kernel="rbf", gamma=0.5, average=False)
     grid = {"lam": np.logspace(-4, 0, 64).tolist(), "max_iter": [10, 20, 30, 40]}
     search = PegasosSearchCV(estimator, grid, cv=KFold(2), refit=False, error_score="raise", scoring=AGREEMENT)
-    monkeypatch.setattr(wide, "blas_threads", lambda: 1)
+    monkeypatch.setattr(shared_runs, "blas_threads", lambda: 1)
     expected = search.fit(rows, y).cv_results_
     begin = SupportRows.__init__
     monkeypatch.setattr(SupportRows, "__init__", lambda self, X, *more: begin(self, X.view(Unhurried), *more))
-    monkeypatch.setattr(wide, "blas_threads", lambda: 2)
+    monkeypatch.setattr(shared_runs, "blas_threads", lambda: 2)
     found = search.fit(rows, y).cv_results_
     for name in split_scores(search):
         np.testing.assert_array_equal(found[name], expected[name])

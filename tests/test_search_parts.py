@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.search.deadline import Deadline
-from pegasos.search.parts import MOST_PER_WORKER, cut, share_draws
+from pegasos.search.partition import MOST_PER_WORKER, cut, share_draws
 
 TEN_CLASSES = np.arange(100) % 10
 LAMS = np.logspace(-5, 1, 64).tolist()

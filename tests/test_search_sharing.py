@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 from pegasos import PegasosClassifier, PegasosSearchCV
 from pegasos.backends import threads
-from pegasos.search import wide
-from pegasos.search.alike import same
+from pegasos.search import shared_runs
+from pegasos.search.grouping import same
 
 X, Y = make_classification(90, 6, n_informative=4, n_classes=3, random_state=0)
 LAMS = list(np.logspace(-4, 1, 12))  # 12 × 3 classes × 3 folds = 108 columns
@@ -25,7 +25,7 @@ CYCLIC = PegasosClassifier(sampling="cyclic", max_passes=3)
 
 @pytest.fixture
 def two_threads(monkeypatch):
-    monkeypatch.setattr(wide, "blas_threads", lambda: 2)
+    monkeypatch.setattr(shared_runs, "blas_threads", lambda: 2)
 
 
 def both(estimator, grid, X=X, **options):
@@ -38,13 +38,13 @@ def both(estimator, grid, X=X, **options):
 def solves(monkeypatch):
     """Numbers of columns of the solves of a search."""
     seen = []
-    solve = wide.solve
+    solve = shared_runs.solve
 
     def counting(rows, problems, *args, **kwargs):
         seen.append(problems.n_columns)
         return solve(rows, problems, *args, **kwargs)
 
-    monkeypatch.setattr(wide, "solve", counting)
+    monkeypatch.setattr(shared_runs, "solve", counting)
     return seen
 
 
@@ -67,7 +67,7 @@ def test_draws_do_not_depend_on_which_folds_run_together(monkeypatch, solves, ke
     svm = PegasosClassifier(kernel=kernel, solver="sdca", max_passes=2, random_state=0)
     grid = {"lam": LAMS[::4]}
     together = PegasosSearchCV(svm, grid, cv=3, refit=False).fit(X, Y).cv_results_
-    monkeypatch.setattr(wide._Run, "_most_columns", lambda run: 1)
+    monkeypatch.setattr(shared_runs._Run, "_most_columns", lambda run: 1)
     apart = PegasosSearchCV(svm, grid, cv=3, refit=False).fit(X, Y).cv_results_
     assert solves[-9:] == [3] * 9  # a lane each: one fold at one lam
     for fold in range(3):

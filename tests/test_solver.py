@@ -8,13 +8,14 @@ import pytest
 import scipy.sparse as sp
 
 import naive
-from pegasos import advance, solver
-from pegasos.kernels import Kernel
-from pegasos.problems import one_vs_one, one_vs_rest
+from pegasos.kernels.base import Kernel
+from pegasos.problem.columns import one_vs_one, one_vs_rest
+from pegasos.problem.sampling import Stream
 from pegasos.rows import DenseRows, KernelRows, SparseRows, Way
-from pegasos.sampling import Stream
-from pegasos.solver import Schedule, solve
-from pegasos.step import Rule
+from pegasos.rules.column import Rule
+from pegasos.solver import solve as solver
+from pegasos.solver import stepper
+from pegasos.solver.solve import Schedule, solve
 
 RBF = Kernel("rbf", gamma=0.5)
 
@@ -71,7 +72,7 @@ def test_linear_rows_equal_the_linear_kernel(binary, rule):
 @pytest.mark.parametrize("pull_rate", [0.0, 1.0])
 def test_rows_repeated_within_a_block(monkeypatch, rule, pull_rate):
     """Four rows and blocks of 64 draws: each row recurs many times before the state is brought up to date."""
-    monkeypatch.setattr(advance, "DIRECT_PULL_RATE", pull_rate)
+    monkeypatch.setattr(stepper, "DIRECT_PULL_RATE", pull_rate)
     rng = np.random.default_rng(2)
     X, codes = rng.normal(size=(4, 2)), np.array([0, 1, 0, 1])
     y, lam, steps = np.where(codes == 1, 1.0, -1.0), 0.05, 200

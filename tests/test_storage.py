@@ -13,7 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 import pegasos
 from conftest import classes_problem
 from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
-from pegasos.kernels import NAMES
+from pegasos.kernels.base import NAMES
 from pegasos.storage import describe
 
 ATTRIBUTES = (

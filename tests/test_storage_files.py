@@ -210,7 +210,7 @@ def test_labels_that_are_objects_of_numpy_are_stored_as_strings(binary, tmp_path
 
 
 def test_the_memory_holds_every_field_of_a_column():
-    from pegasos.state import COLUMN
-    from pegasos.storage.memory import COUNTS, NUMBERS, OF_NO_ROWS
+    from pegasos.rules.column import COLUMN
+    from pegasos.storage.warm_start import COUNTS, NUMBERS, OF_NO_ROWS
 
     assert set(COLUMN.names) == {*COUNTS, *NUMBERS, *OF_NO_ROWS}

@@ -10,13 +10,13 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from conftest import classes_problem
 from pegasos import PegasosClassifier, PegasosRegressor
-from pegasos.checkpoint import Checkpoint, CheckpointError
-from pegasos.storage import container
-from pegasos.storage.values import decode
-from pegasos.streaming import keeping
+from pegasos.container import file as container
+from pegasos.container.values import decode
+from pegasos.solver.checkpoint import Checkpoint, CheckpointError
+from pegasos.streaming import checkpoint
 from pegasos.streaming import run as running
-from pegasos.streaming.look import look
 from pegasos.streaming.source import Split
+from pegasos.streaming.survey import look
 from streams import csv, libsvm, streamed
 
 SETTINGS = dict(lam=1e-2, max_passes=3, random_state=0)
@@ -193,16 +193,16 @@ def test_a_damaged_checkpoint_and_one_of_a_fit_in_memory_are_refused(write, tmp_
 
 
 def test_the_digest_of_a_file_is_that_of_all_its_bytes(write, monkeypatch):
-    monkeypatch.setattr(keeping, "PIECE", 100)
-    monkeypatch.setattr(keeping, "BLOCK", 30)
+    monkeypatch.setattr(checkpoint, "PIECE", 100)
+    monkeypatch.setattr(checkpoint, "BLOCK", 30)
     content = bytes(range(256)) * 3
-    whole = keeping.digest_of(write(content, "rows"))
-    assert keeping.digest_of(write(content, "same")) == whole
+    whole = checkpoint.digest_of(write(content, "rows"))
+    assert checkpoint.digest_of(write(content, "same")) == whole
     digests = {whole}
     for place in (0, 99, 100, 250, len(content) - 1):
         other = bytearray(content)
         other[place] ^= 1
-        digests.add(keeping.digest_of(write(bytes(other), "other")))
-    digests.add(keeping.digest_of(write(content[:-1], "short")))
-    digests.add(keeping.digest_of(write(b"", "empty")))
+        digests.add(checkpoint.digest_of(write(bytes(other), "other")))
+    digests.add(checkpoint.digest_of(write(content[:-1], "short")))
+    digests.add(checkpoint.digest_of(write(b"", "empty")))
     assert len(digests) == 8

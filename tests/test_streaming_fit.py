@@ -236,7 +236,7 @@ class Ticking:
 @pytest.fixture
 def ticking(monkeypatch):
     clock = Ticking()
-    monkeypatch.setattr("pegasos.clock.time.perf_counter", clock)
+    monkeypatch.setattr("pegasos.solver.clock.time.perf_counter", clock)
     monkeypatch.setattr("pegasos.streaming.training.time.perf_counter", clock)
     return clock
 

@@ -7,14 +7,14 @@ from sklearn.metrics import r2_score
 
 from conftest import classes_problem
 from pegasos import PegasosClassifier
-from pegasos.clock import Clock
 from pegasos.io.scan import count
-from pegasos.kernels import squared_norms
+from pegasos.kernels.base import squared_norms
 from pegasos.rows.linear import squares_of
-from pegasos.streaming.judging import Tally
+from pegasos.solver.clock import Clock
+from pegasos.streaming.evaluate import Tally
+from pegasos.streaming.progress import Work
 from pegasos.streaming.source import InMemory
 from pegasos.streaming.training import fit_stream
-from pegasos.streaming.work import Work
 
 
 @pytest.mark.parametrize("size", [0, 1, 127, 128, 129, 5000])

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from pegasos.backends.threads import alone, blas_threads
-from pegasos.streaming.ahead import ahead
+from pegasos.streaming.prefetch import ahead
 from pegasos.streaming.source import InMemory, Split, open_source
 from pegasos.streaming.windows import chunks, chunks_of_window, order_of, windows
 from streams import libsvm
@@ -33,7 +33,7 @@ def readers():
 
 
 def test_results_come_in_the_order_of_the_tasks_whatever_the_threads_do(monkeypatch):
-    monkeypatch.setattr("pegasos.streaming.ahead.blas_threads", lambda: 4)
+    monkeypatch.setattr("pegasos.streaming.prefetch.blas_threads", lambda: 4)
     first = threading.Event()
 
     def task(number):
@@ -173,7 +173,7 @@ def test_threads_change_nothing(threads, monkeypatch, write):
     path = write(libsvm(X, np.arange(150)), "rows.svm")
     source = open_source(path, chunk=300, n_features=4, first_index=1)
     order = order_of(source, 0, 0, "shuffle")
-    monkeypatch.setattr("pegasos.streaming.ahead.blas_threads", lambda: threads)
+    monkeypatch.setattr("pegasos.streaming.prefetch.blas_threads", lambda: threads)
     found = np.concatenate([window.y for window in windows(source, 3, order)])
     expected = [source.tasks([place]) for place in order]
     np.testing.assert_array_equal(found, np.concatenate([next(tasks)().y for tasks in expected]))

@@ -9,13 +9,14 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from pegasos import PegasosClassifier, PegasosRegressor, solver
-from pegasos.kernels import Kernel
-from pegasos.losses import Loss
-from pegasos.problems import one_vs_rest, regression
+from pegasos import PegasosClassifier, PegasosRegressor
+from pegasos.kernels.base import Kernel
+from pegasos.losses.scalar import Loss
+from pegasos.problem.columns import one_vs_rest, regression
 from pegasos.rows import DenseRows, KernelRows, SparseRows
-from pegasos.solver import Schedule, solve
-from pegasos.step import Rule
+from pegasos.rules.column import Rule
+from pegasos.solver import solve as solver
+from pegasos.solver.solve import Schedule, solve
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))

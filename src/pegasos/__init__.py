@@ -9,8 +9,8 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    "Checkpoint": "pegasos.checkpoint",
-    "CheckpointError": "pegasos.checkpoint",
+    "Checkpoint": "pegasos.solver.checkpoint",
+    "CheckpointError": "pegasos.solver.checkpoint",
     "PegasosClassifier": "pegasos.estimators",
     "PegasosRegressor": "pegasos.estimators",
     "PegasosSearchCV": "pegasos.search",

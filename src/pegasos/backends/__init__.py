@@ -1,1 +1,1 @@
-"""Backends: the few verbs that touch every number. The algorithm is in `pegasos.step` and `pegasos.solver`."""
+"""Backends: the loops that touch every number. The algorithm itself is in `pegasos.rules` and `pegasos.solver`."""

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from pegasos.files import write_text
+from pegasos.utils.files import write_text
 
 SECONDS = 30.0  # that the first compilation can take on a slow machine
 

@@ -86,7 +86,7 @@ def _explained(error: Exception) -> int:
         return _say(f"There is not enough memory{f' ({detail})' if detail else ''}; try fewer rows or --cache-size.", 2)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return _say(f"{error.filename}: {error.strerror}.", 2)
-    from pegasos.backends.places import DeviceMissing  # here: NumPy takes a while to import
+    from pegasos.utils.arrays import DeviceMissing  # here: NumPy takes a while to import
 
     if isinstance(error, OSError | ValueError | ImportError | NotImplementedError | DeviceMissing):
         return _say(_sentence(str(error)), 2)

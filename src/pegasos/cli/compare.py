@@ -153,7 +153,7 @@ def linear_objectives(model, data, lam: float):
 
 def record(rows: list[dict], data) -> None:
     """Fit ours once more, out of the clock, for the figures of their convergence."""
-    from pegasos.estimators.watching import recording
+    from pegasos.estimators.progress import recording
 
     with recording(), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from pegasos.files import check_writable, write_text
 from pegasos.report.page import Page, Table
+from pegasos.utils.files import check_writable, write_text
 
 MOST_ROWS = 30
 WIDTH_IN_PIPE = 160

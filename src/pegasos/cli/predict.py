@@ -109,7 +109,7 @@ def _as_json(predicted, right: float | None, scores) -> str:
 def _write(text: str, path: Path | None) -> None:
     import sys
 
-    from pegasos.files import write_text
+    from pegasos.utils.files import write_text
 
     if path is None:
         sys.stdout.write(text)

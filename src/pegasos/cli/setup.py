@@ -128,7 +128,7 @@ def estimator_for(parameters: dict[str, Any], regression: bool, seed: int, verbo
 
 def checkpoint_of(path, every: float | None, resume: bool):
     """The Checkpoint that the options ask for, or None; it stays until the model is saved."""
-    from pegasos.checkpoint import EVERY, Checkpoint
+    from pegasos.solver.checkpoint import EVERY, Checkpoint
 
     if path is None:
         for name, given in (("--every", every is not None), ("--resume", resume)):

@@ -190,7 +190,7 @@ def tested(model, stream: Stream):
 
     from pegasos.cli.output import Waiting
     from pegasos.io.libsvm import warn_unseen
-    from pegasos.streaming.judging import score
+    from pegasos.streaming.evaluate import score
 
     test = stream.test
     assert test is not None

@@ -67,7 +67,7 @@ def train(
 
 def fit(model, data, recorded: bool) -> float:
     """Fit, with records for figures where they are wanted; the seconds it took."""
-    from pegasos.estimators.watching import recording
+    from pegasos.estimators.progress import recording
 
     started = time.perf_counter()
     with recording() if recorded else nullcontext():

@@ -12,15 +12,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from pegasos.distributed import looks as seen
+from pegasos.distributed import survey
 from pegasos.distributed.clients import HoldsClient, using_client
-from pegasos.distributed.lazy import lazily
-from pegasos.distributed.looks import Look, Question, look
+from pegasos.distributed.lazy_predict import lazily
 from pegasos.distributed.partitions import Part, is_collection, names_of, partitions
+from pegasos.distributed.survey import Look, Question, look
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase
-from pegasos.estimators.watching import TaskTree, progress_shown
-from pegasos.kernels import NAMES, USE_GAMMA, Kernel
+from pegasos.estimators.progress import TaskTree, progress_shown
+from pegasos.kernels.base import NAMES, USE_GAMMA, Kernel
 
 LINE = "[{name}] round {round}: mean objective {objective:.6g}, largest gap {gap:.3g}, {seconds:.1f} s"
 SHARED = (
@@ -63,7 +63,7 @@ class DistributedBase(HoldsClient, PegasosBase):
                 workers = ThreadWorkers()
                 pieces = workers.wanted
             else:
-                from pegasos.distributed.cluster import ClientWorkers
+                from pegasos.distributed.dask_workers import ClientWorkers
 
                 workers = ClientWorkers(client)
                 pieces = max(1, len(client.nthreads()))
@@ -75,14 +75,14 @@ class DistributedBase(HoldsClient, PegasosBase):
 
     def _train_on(self, workers, X, y, sample_weight, started: float) -> None:
         """Look, plan, place, and go through the rounds."""
-        from pegasos.clock import Clock
+        from pegasos.distributed.cocoa import Limits, Rounds
         from pegasos.distributed.plan import plan_of
-        from pegasos.distributed.rounds import Limits, Rounds
+        from pegasos.solver.clock import Clock
 
         spread = self.gamma == "scale" and self.kernel in USE_GAMMA
         question = Question(self._of_classes, self._bias(), spread)
         looks = workers.over_parts(look, [(question,)] * len(workers.parts))
-        seen.check(looks)
+        survey.check(looks)
         plan = plan_of(self, looks, sample_weight is not None)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         kernel = self._kernel_of(looks)
@@ -128,7 +128,7 @@ class DistributedBase(HoldsClient, PegasosBase):
         if gamma == "auto":
             gamma = 1.0 / next(found.n_features for found in looks if found.n_rows)
         elif gamma == "scale":
-            gamma = seen.scale_gamma_of(looks) if name in USE_GAMMA else 1.0
+            gamma = survey.scale_gamma_of(looks) if name in USE_GAMMA else 1.0
         return Kernel(name, float(gamma), self.degree, self.coef0, self.kernel if name == "callable" else None, {})
 
     def _gathered_landmarks(self, workers, looks: list[Look], kernel: Kernel, seed: int, dtype):
@@ -137,7 +137,7 @@ class DistributedBase(HoldsClient, PegasosBase):
             return None, None
         from scipy import sparse
 
-        from pegasos.landmarks import SEEN_FOR_EACH
+        from pegasos.kernels.nystroem import SEEN_FOR_EACH
 
         wanted = self.n_landmarks * (SEEN_FOR_EACH if self.landmarks == "k-means++" else 1)
         n_used = np.array([found.n_used for found in looks])

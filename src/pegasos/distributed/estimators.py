@@ -11,7 +11,7 @@ from pegasos import estimators as here
 from pegasos.distributed.base import CONSTRAINTS, DistributedBase
 from pegasos.distributed.partitions import is_collection
 from pegasos.estimators.classifier import NO_PROBABILITIES
-from pegasos.estimators.memory import offered_if, unharmed_by_errors
+from pegasos.estimators.warm_start import offered_if, unharmed_by_errors
 
 
 class PegasosClassifier(DistributedBase, here.PegasosClassifier):

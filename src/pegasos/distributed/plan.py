@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.distributed import looks as seen
-from pegasos.distributed.looks import Look
+from pegasos.distributed import survey
+from pegasos.distributed.survey import Look
 from pegasos.estimators.validation import check_regularisation
-from pegasos.kernels import Kernel
-from pegasos.landmarks import Landmarks
-from pegasos.losses import Loss
-from pegasos.problems import Problems, regression
+from pegasos.kernels.base import Kernel
+from pegasos.kernels.nystroem import Landmarks
+from pegasos.losses.scalar import Loss
+from pegasos.problem.columns import Problems, regression
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Plan:
 
 def plan_of(svm, looks: list[Look], weighted: bool) -> Plan:
     """What all partitions together ask for; raises as `fit` of the local estimator would on all rows."""
-    dtype = seen.dtype_of(looks)
+    dtype = survey.dtype_of(looks)
     found = _of_classes(svm, looks, weighted, dtype) if svm._of_classes else _of_targets(svm, looks, weighted, dtype)
     return Plan(
         loss=svm._loss(), n_features=next(one.n_features for one in looks if one.n_rows), dtype=dtype,
@@ -132,7 +132,7 @@ def plan_of(svm, looks: list[Look], weighted: bool) -> Plan:
 
 def _of_classes(svm, looks: list[Look], weighted: bool, dtype) -> dict[str, Any]:
     """One row for each class that weighs as much as all of its rows: weights and lam follow as they do in `fit`."""
-    labels, counts, totals = seen.classes_of(looks)
+    labels, counts, totals = survey.classes_of(looks)
     if len(labels) < 2:
         svm._classes(labels, None)  # says so
     task = svm._task(labels, totals, dtype)

@@ -14,11 +14,11 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
-from pegasos.distributed.cells import Found, Shared, by_value, pack
 from pegasos.distributed.clients import is_lost, using_client
+from pegasos.distributed.search_worker import Found, Shared, by_value, pack
 from pegasos.search import PegasosSearchCV as LocalSearchCV
-from pegasos.search.board import Board
 from pegasos.search.deadline import Deadline
+from pegasos.search.results import Board
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -121,7 +121,7 @@ class PegasosSearchCV(LocalSearchCV):
             if client is None:
                 super()._evaluate(evaluate, candidates, X, y, fit_params, board, deadline)
                 return
-            from pegasos.search.parts import cut, share_draws
+            from pegasos.search.partition import cut, share_draws
 
             shared = Shared(
                 X, y, fit_params, board.folds, board.scorers, board.metric, self.error_score, self.return_train_score,

@@ -15,8 +15,8 @@ import dask
 import numpy as np
 
 from pegasos.backends.threads import blas_threads, share_out
-from pegasos.distributed import local
-from pegasos.distributed.local import Local
+from pegasos.distributed import local_solver
+from pegasos.distributed.local_solver import Local
 from pegasos.distributed.plan import Plan
 
 UNEVEN = 1.25  # times the mean number of rows that a worker may have before partitions are moved
@@ -96,7 +96,7 @@ class ThreadWorkers:
         self.solvers = [Local([self.parts[i] for i in group], plan, n) for n, group in enumerate(groups)]
         self.parts = []
         for number, solver in enumerate(self.solvers):
-            local.begin(solver, (self.token, number))
+            local_solver.begin(solver, (self.token, number))
 
     def total(self, function, order, stop):
         """The sum over all local solvers, side by side."""
@@ -113,7 +113,7 @@ class ThreadWorkers:
 
     def close(self) -> None:
         """Let the rows and their coefficients go."""
-        local.forget(self.token)
+        local_solver.forget(self.token)
         self.solvers, self.parts = [], []
 
 

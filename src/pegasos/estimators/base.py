@@ -13,18 +13,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from pegasos.backends.places import beside, home, on_gpu
-from pegasos.checkpoint import Checkpoint
-from pegasos.estimators import placing, validation
-from pegasos.estimators.memory import Memory, missing_for_partial_fit, without_rows
-from pegasos.estimators.predicting import Predicting
-from pegasos.estimators.safekeeping import keeper_of
-from pegasos.estimators.watching import CallbackSupportMixin, TaskTree, progress_shown
-from pegasos.fingerprint import fingerprint
-from pegasos.kernels import NAMES, USE_GAMMA, Kernel, scale_gamma, squared_norms
+from pegasos.estimators import devices, validation
+from pegasos.estimators.checkpoint import keeper_of
+from pegasos.estimators.predict import Predicting
+from pegasos.estimators.progress import CallbackSupportMixin, TaskTree, progress_shown
+from pegasos.estimators.warm_start import Memory, missing_for_partial_fit, without_rows
+from pegasos.kernels.base import NAMES, USE_GAMMA, Kernel, scale_gamma, squared_norms
+from pegasos.solver.checkpoint import Checkpoint
+from pegasos.utils.arrays import beside, home, on_gpu
+from pegasos.utils.fingerprint import fingerprint
 
 if TYPE_CHECKING:
-    from pegasos.problems import Problems
+    from pegasos.problem.columns import Problems
 
 DEFAULT_CACHE_MB = 2000
 DEFAULT_PASSES = 20
@@ -103,7 +103,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
 
     def _chosen_landmarks(self, X, kernel, seed: int, among=None):
         """Landmarks among the rows of X, or None where none are asked for."""
-        from pegasos.landmarks import choose
+        from pegasos.kernels.nystroem import choose
 
         if self.n_landmarks is None:
             return None
@@ -120,7 +120,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         return float(self.intercept_scaling) if wanted else 0.0
 
     def _rule(self):
-        from pegasos.step import Rule
+        from pegasos.rules.column import Rule
 
         return Rule.SDCA if self.solver == "sdca" else Rule.PEGASOS
 
@@ -143,7 +143,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
 
     def _schedule(self, seed: int | None = None):
         """What to do, in which order and for how long; a `seed` at hand spares `random_state` a draw."""
-        from pegasos.solver import Schedule
+        from pegasos.solver.solve import Schedule
 
         passes = self.max_passes
         if passes is None:
@@ -165,8 +165,8 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
     def _cache_bytes(self, X=None, taken: float = 0.0) -> float:
         """Memory that kernel values and gathered rows may take where the rows X are, with what they have `taken`."""
         if on_gpu(X):
-            room = placing.free_bytes() + taken
-            return placing.FREE_SHARE * room if self.cache_size is None else min(1e6 * self.cache_size, room)
+            room = devices.free_bytes() + taken
+            return devices.FREE_SHARE * room if self.cache_size is None else min(1e6 * self.cache_size, room)
         return 1e6 * (DEFAULT_CACHE_MB if self.cache_size is None else self.cache_size)
 
     def _rows(
@@ -190,24 +190,24 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
                 return SparseRows(X, bias, squares)
             if on_gpu(X):
                 room = share * self._cache_bytes(X)
-                return GatheredRows(X, bias, squares, most_bytes=room, **placing.verbs_beside(X))
+                return GatheredRows(X, bias, squares, most_bytes=room, **devices.verbs_beside(X))
             return DenseRows(np.ascontiguousarray(X), bias, squares)  # steps go over single rows
         draws = schedule.draws(X.shape[0])
         room = share * self._cache_bytes(X)
-        return KernelRows(X, kernel, bias, room, draws, squares, until, matrix, keep, **placing.verbs_beside(X))
+        return KernelRows(X, kernel, bias, room, draws, squares, until, matrix, keep, **devices.verbs_beside(X))
 
     def _train(self, X, y, sample_weight, started) -> None:
         """Check what depends on the data, solve, and store everything that is fitted, all at once.
 
         A fit that fails leaves the model before it whole.
         """
-        from pegasos.solver import Watcher, solve  # Numba is imported when a fit first needs it
+        from pegasos.solver.solve import Watcher, solve  # Numba is imported when a fit first needs it
 
         task = self._task(y, sample_weight, X.dtype)
         problems, about = self._regularised(task.problems), task.about
         validation.check_regularisation(problems, X.dtype)
         schedule = self._schedule()
-        there = placing.placed(self, X, placing.multiplications(self, X, problems, schedule))
+        there = devices.placed(self, X, devices.multiplications(self, X, problems, schedule))
         X = X if on_gpu(there) else there
         seen = X if hasattr(X, "indptr") else there  # where looking at all of it is fast
         if self.kernel == "precomputed":
@@ -242,8 +242,8 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
                     started=started, callback=watcher, keeper=keeper,
                 )  # fmt: skip
 
-            with placing.precision(self.device):
-                solution = placing.with_less_memory(solved, there, None if placing.asked_for(self, X) else X)
+            with devices.precision(self.device):
+                solution = devices.with_less_memory(solved, there, None if devices.asked_for(self, X) else X)
         counted = {} if counts is None else {"n_support_": counts}
         self._keep(attributes(solution.model) | self._run_attributes(solution) | counted)
         self._remember(solution.state, nature, rows_id, landmarks, task.offset)
@@ -332,12 +332,12 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
 
     def _learn(self, X, y, problems, about, offset=0.0) -> None:
         """One pass over the rows of one call of `partial_fit`; y are their targets as given."""
-        from pegasos.online import one_pass
+        from pegasos.solver.online import one_pass
 
         validation.check_regularisation(problems, X.dtype)
         memory = getattr(self, "_memory", None)
         landmarks = None if memory is None else memory.landmarks
-        there = placing.placed(self, X)
+        there = devices.placed(self, X)
         X = X if hasattr(X, "indptr") else there  # where looking at all of it is fast
         kernel, bias, schedule = self._resolved_kernel(X, None), self._bias(), self._schedule()
         if landmarks is not None and self.gamma == "scale":  # that of the rows they were chosen among
@@ -355,8 +355,8 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
             rows = self._rows(where, squares, kernel, bias, once, landmarks=landmarks, share=share)
             return one_pass(rows, problems, schedule, self._loss(), before)
 
-        with placing.precision(self.device):
-            state = placing.with_less_memory(learned, there)
+        with devices.precision(self.device):
+            state = devices.with_less_memory(learned, there)
         steps = state.columns["steps"].copy()
         model = state.model().astype(X.dtype, copy=False)
         found = self._model_attributes(model, X, kernel, bias, offset, landmarks) | about
@@ -387,9 +387,9 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
 
     def save(self, path) -> None:
         """Write the fitted model to a file that `pegasos.load` reads; see `pegasos.save`."""
-        from pegasos.storage import save
+        import pegasos
 
-        save(self, path)
+        pegasos.save(self, path)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

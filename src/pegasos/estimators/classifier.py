@@ -11,11 +11,11 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from pegasos.estimators import placing, validation
+from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase, Task
-from pegasos.estimators.memory import missing_for_partial_fit, offered_if, unharmed_by_errors
-from pegasos.estimators.placing import same_kind_out, where_rows_are
-from pegasos.problems import Problems, balanced, crammer_singer, decode, one_vs_one, one_vs_rest
+from pegasos.estimators.devices import same_kind_out, where_rows_are
+from pegasos.estimators.warm_start import missing_for_partial_fit, offered_if, unharmed_by_errors
+from pegasos.problem.columns import Problems, balanced, crammer_singer, decode, one_vs_one, one_vs_rest
 
 NO_PROBABILITIES = (
     "it needs loss='log_loss' and multi_class='ovr'; for others use sklearn.calibration.CalibratedClassifierCV."
@@ -271,7 +271,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         X, y = self._checked(X, y, reset=first)
         weights = validation.check_weights(sample_weight, X)
         known = None if first else self.classes_
-        classes, codes = validation.check_online_labels(y, placing.on_host(classes), known)
+        classes, codes = validation.check_online_labels(y, devices.on_host(classes), known)
         if self.class_weight is not None:
             weights = validation.check_online_class_weight(self.class_weight, classes, codes, weights)
         problems = self._columns(codes, len(classes), weights).with_lam(self.lam)
@@ -280,7 +280,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
 
     def _checked(self, X, y, *, reset=True):
         """Rows and labels as `fit` takes them."""
-        return placing.checked(self, X, validation.check_label_types(placing.on_host(y)), reset=reset)
+        return devices.checked(self, X, validation.check_label_types(devices.on_host(y)), reset=reset)
 
     def _task(self, y, sample_weight, dtype) -> Task:
         """Columns for the classes of the labels y."""
@@ -321,7 +321,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
             self.n_support_ = np.bincount(places, minlength=len(self.classes_))
 
     def _loss(self):
-        from pegasos.losses import Loss
+        from pegasos.losses.scalar import Loss
 
         return Loss.CRAMMER_SINGER if self.multi_class == "crammer_singer" else Loss[self.loss.upper()]
 
@@ -352,7 +352,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
 
     def score(self, X, y, sample_weight=None):
         """Mean accuracy of `predict` on the rows of X, as scikit-learn computes it."""
-        return super().score(*placing.for_score(X, y, sample_weight))
+        return super().score(*devices.for_score(X, y, sample_weight))
 
     @offered_if(lambda self: None if self.loss == "log_loss" and self.multi_class == "ovr" else NO_PROBABILITIES)
     @same_kind_out

@@ -10,11 +10,11 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from pegasos.estimators import placing, validation
+from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase, Task
-from pegasos.estimators.memory import missing_for_partial_fit, offered_if, unharmed_by_errors
-from pegasos.estimators.placing import same_kind_out, where_rows_are
-from pegasos.problems import regression
+from pegasos.estimators.devices import same_kind_out, where_rows_are
+from pegasos.estimators.warm_start import missing_for_partial_fit, offered_if, unharmed_by_errors
+from pegasos.problem.columns import regression
 
 
 class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
@@ -259,7 +259,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
     def _checked(self, X, y, *, reset=True):
         """Rows and targets, in float64, as `fit` takes them."""
         validation.check_dense_targets(y)
-        X, y = placing.checked(self, X, placing.on_host(y), reset=reset, multi_output=True, y_numeric=True)
+        X, y = devices.checked(self, X, devices.on_host(y), reset=reset, multi_output=True, y_numeric=True)
         y = np.asarray(y, np.float64)
         validation.check_targets(y, X.dtype)
         return X, y
@@ -276,13 +276,13 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         return Task(problems, {"_targets": None if y.ndim == 1 else targets.shape[1]}, offset)
 
     def _loss(self):
-        from pegasos.losses import Loss
+        from pegasos.losses.scalar import Loss
 
         return Loss.EPSILON_INSENSITIVE
 
     def score(self, X, y, sample_weight=None):
         """R² of `predict` on the rows of X, as scikit-learn computes it."""
-        return super().score(*placing.for_score(X, y, sample_weight))
+        return super().score(*devices.for_score(X, y, sample_weight))
 
     @same_kind_out
     def predict(self, X):

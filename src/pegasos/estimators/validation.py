@@ -13,10 +13,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from pegasos.backends.places import beside, home, on_gpu
-from pegasos.estimators import placing
-from pegasos.kernels import Kernel, lowest_exponent
-from pegasos.problems import Problems
+from pegasos.estimators import devices
+from pegasos.kernels.base import Kernel, lowest_exponent
+from pegasos.problem.columns import Problems
+from pegasos.utils.arrays import beside, home, on_gpu
 
 SAMPLE = 200  # rows of the kernel matrix that are looked at
 WIDEST_RATIO = 1e3
@@ -27,7 +27,7 @@ def check_supported(estimator) -> None:
     """Raise where the device asked for is not there, or cannot do what is asked."""
     if estimator.device.startswith("cuda") and estimator.n_landmarks is not None:
         raise ValueError(f"n_landmarks={estimator.n_landmarks} is for the CPU; set device='cpu' or 'auto'.")
-    placing.check_available(estimator.device)
+    devices.check_available(estimator.device)
 
 
 def check_on_cpu(estimator, what: str) -> None:
@@ -127,7 +127,7 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
     if sample_weight is None:
         return None
     rows = np.empty((X.shape[0], 0)) if on_gpu(X) else X
-    weights = _check_sample_weight(placing.on_host(sample_weight), rows, dtype=np.float64, ensure_non_negative=True)
+    weights = _check_sample_weight(devices.on_host(sample_weight), rows, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight is zero for every row; at least two rows need a positive weight.")
     return weights

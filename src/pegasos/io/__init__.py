@@ -65,11 +65,11 @@ def _read_binary(path: Path, kind: str, wish: Wish) -> Dataset:
 
 
 def _read_text(name: str, data: bytes, wish: Wish) -> Dataset:
-    from pegasos.io import sniff
+    from pegasos.io import detect
 
     text = as_text(name, data)
-    rows = sniff.sample(text)
-    if sniff.is_libsvm(rows):
+    rows = detect.sample(text)
+    if detect.is_libsvm(rows):
         from pegasos.io.libsvm import read_libsvm
 
         return read_libsvm(text, wish)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.fingerprint import fingerprint
+from pegasos.utils.fingerprint import fingerprint
 
 LARGEST = 1e100  # squares of larger numbers overflow
 

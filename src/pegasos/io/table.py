@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pegasos.io import plain, sniff
+from pegasos.io import detect, plain
 from pegasos.io.base import DataError, Dataset, Wish
 from pegasos.io.columns import Columns, choose
 from pegasos.io.labels import labels_from_text, whole_if_possible
@@ -28,7 +28,7 @@ class Layout:
         return "text" if self.delimiter == BLANK else "csv"
 
 
-def read_table(text: Text, rows: list[sniff.Line], wish: Wish) -> Dataset:
+def read_table(text: Text, rows: list[detect.Line], wish: Wish) -> Dataset:
     """The Dataset in a table whose first rows are `rows`."""
     layout = layout_of(text, rows, wish)
     X, y = parsed(text, layout.begin, layout, optional=bool(wish.width))
@@ -43,10 +43,10 @@ def read_table(text: Text, rows: list[sniff.Line], wish: Wish) -> Dataset:
     )
 
 
-def layout_of(text: Text, rows: list[sniff.Line], wish: Wish) -> Layout:
+def layout_of(text: Text, rows: list[detect.Line], wish: Wish) -> Layout:
     """The layout of a table whose first rows are `rows`."""
-    delimiter = sniff.find_delimiter(rows)
-    names = sniff.header(rows, delimiter, wish)
+    delimiter = detect.find_delimiter(rows)
+    names = detect.header(rows, delimiter, wish)
     if names is not None and len(rows) == 1:
         raise DataError(f"{text.name} holds only a header, and no rows.")
     begin, first = rows[0] if names is None else rows[1]

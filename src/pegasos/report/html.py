@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from pegasos.files import check_writable, write_text
 from pegasos.plotting.needed import require
 from pegasos.plotting.style import SERIES, SERIES_DARK
 from pegasos.report.page import Figure, Page, Remark, Table
@@ -19,6 +18,7 @@ from pegasos.report.parts import drawing_of
 from pegasos.report.svg import svg_of
 from pegasos.report.values import cell_text, formatted, is_missing, plain
 from pegasos.report.versions import now, versions
+from pegasos.utils.files import check_writable, write_text
 
 WIDE = 520  # CSS pixels; a wider figure has a row of the page for itself
 

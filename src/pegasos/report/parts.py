@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pegasos.files import replacing
 from pegasos.plotting.needed import require
 from pegasos.report.page import Figure, Page
 from pegasos.report.values import is_missing, plain
+from pegasos.utils.files import replacing
 
 FORMATS = ("png", "svg", "pdf")
 

@@ -18,10 +18,10 @@ intercept is one extra row of the state, never a copied X; for kernels it stands
 """
 
 from pegasos.rows.base import Block, Gram, Rows, Way
-from pegasos.rows.gathered import GatheredRows
+from pegasos.rows.gpu_linear import GatheredRows
 from pegasos.rows.kernel import KernelRows, SupportRows, in_time_for
-from pegasos.rows.landmarks import LandmarkRows
 from pegasos.rows.linear import DenseRows, SparseRows
+from pegasos.rows.nystroem import LandmarkRows
 
 __all__ = [
     "Block",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pegasos.backends import cpu
-from pegasos.state import State
+from pegasos.rules.state import State
 
 
 class Way(Enum):

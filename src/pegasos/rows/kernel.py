@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pegasos.backends import cpu
-from pegasos.kernels import FROM_PRODUCT, STRIP, Kernel, squared_norms
+from pegasos.kernels.base import FROM_PRODUCT, STRIP, Kernel, squared_norms
 from pegasos.rows.base import Gram, Rows, Way
-from pegasos.step import Average
+from pegasos.rules.column import Average
 
 LEAST_SUPPORT_BYTES = 64e6  # for support rows, however small the cache
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pegasos.backends import cpu
-from pegasos.kernels import rows_of_entries, squared_norms
+from pegasos.kernels.base import rows_of_entries, squared_norms
 from pegasos.rows.base import Rows, Way
 
 DIRECT_COLUMNS = 32  # columns a row belongs to, below which inner products beat look-ahead blocks

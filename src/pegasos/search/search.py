@@ -18,13 +18,13 @@ from sklearn.utils import indexable
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_method_params
 
-from pegasos.estimators import placing
+from pegasos.estimators import devices
 from pegasos.estimators.base import PegasosBase
-from pegasos.estimators.memory import unharmed_by_errors
 from pegasos.estimators.validation import warn_unconverged
-from pegasos.search.board import OWN, Board, Fold, pass_rows_on
+from pegasos.estimators.warm_start import unharmed_by_errors
 from pegasos.search.deadline import Deadline
 from pegasos.search.progress import SearchTasks, cells_shown
+from pegasos.search.results import OWN, Board, Fold, pass_rows_on
 
 REFIT_SHARE = 0.2  # of max_time: one fit, but with a kernel matrix of its own
 
@@ -123,7 +123,7 @@ class PegasosSearchCV(BaseSearchCV):
 
     @_fit_context(prefer_skip_nested_validation=False)
     @unharmed_by_errors
-    @placing.where_rows_are
+    @devices.where_rows_are
     def fit(self, X, y=None, **params):
         """Search the grid, and fit the best on all rows if `refit` says so.
 
@@ -139,12 +139,12 @@ class PegasosSearchCV(BaseSearchCV):
         self
         """
         from pegasos.backends.threads import blas_limited  # Numba is imported when a fit first needs it
-        from pegasos.search.apart import evaluate, sharing
+        from pegasos.search.dispatch import evaluate, sharing
 
         started = time.perf_counter()
         scorers, metric = self._get_scorers()
-        X, y = indexable(placing.received(X), placing.on_host(y))
-        params = _check_method_params(X, params={name: placing.on_host(value) for name, value in params.items()})
+        X, y = indexable(devices.received(X), devices.on_host(y))
+        params = _check_method_params(X, params={name: devices.on_host(value) for name, value in params.items()})
         routed = self._get_routed_params_for_fit(params)
         candidates = list(ParameterGrid(self.param_grid))
         if not candidates:
@@ -155,7 +155,7 @@ class PegasosSearchCV(BaseSearchCV):
             for number, values in enumerate(candidates)
         }
         if not all(type(each) in OWN and sharing(each, routed.estimator.fit) is each for each in estimators.values()):
-            X = placing.on_host(X)  # scikit-learn's scorers know no others beside targets of the host
+            X = devices.on_host(X)  # scikit-learn's scorers know no others beside targets of the host
         folds = self._folds(X, y, routed)
         deadline = Deadline(self.max_time, started)
         tasks = SearchTasks(self, X, y, params)
@@ -176,12 +176,12 @@ class PegasosSearchCV(BaseSearchCV):
 
     def score(self, X, y=None, **params):
         """The score of the best estimator on these rows, as GridSearchCV computes it."""
-        params = {name: placing.on_host(value) for name, value in params.items()}
+        params = {name: devices.on_host(value) for name, value in params.items()}
         if type(getattr(self, "best_estimator_", None)) not in OWN:
-            return super().score(placing.on_host(X), placing.on_host(y), **params)
+            return super().score(devices.on_host(X), devices.on_host(y), **params)
         scorers = self.scorer_.values() if isinstance(self.scorer_, dict) else [self.scorer_]
-        rows, y, _ = placing.for_score(X, y, None)
-        return super().score(rows if pass_rows_on(scorers) else placing.received(X), y, **params)
+        rows, y, _ = devices.for_score(X, y, None)
+        return super().score(rows if pass_rows_on(scorers) else devices.received(X), y, **params)
 
     def _evaluate(self, evaluate, candidates: dict, X, y, fit_params: dict, board: Board, deadline: Deadline) -> None:
         """Have all cells trained and scored by `evaluate`; subclasses may have that done elsewhere."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.storage.strict import ModelFormatError, Record
+from pegasos.container.schema import ModelFormatError, Record
 
 __all__ = ["ModelFormatError", "describe", "load", "save"]
 
@@ -34,7 +34,7 @@ def save(model, path: str | os.PathLike, about: dict[str, Any] | None = None) ->
     about : dict, default=None
         Anything that JSON can hold, kept beside the model; ``describe(path)["about"]`` gives it back.
     """
-    from pegasos.storage import container
+    from pegasos.container import file as container
 
     packed = container.pack(*_packed(_stored_part(model), about))
     try:  # whatever is written can be read: better to fail now than when the model is needed
@@ -98,7 +98,8 @@ def _stored_part(model):
 
 
 def _packed(model, about) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    from pegasos.storage import container, models, pipelines
+    from pegasos.container import file as container
+    from pegasos.storage import models, pipelines
 
     in_pipeline = type(model) not in models.CLASSES.values()
     own, tensors = models.pack(model[-1] if in_pipeline else model)
@@ -142,7 +143,7 @@ def _guarded(path, work):
 
 
 def _loaded(place: Path):
-    from pegasos.storage import container
+    from pegasos.container import file as container
 
     header, arrays = container.read(place)
     return _unpacked(header.document, arrays)
@@ -160,8 +161,8 @@ def _head(document) -> tuple[Record, dict[str, Any]]:
 
 
 def _unpacked(document, arrays: dict[str, np.ndarray]):
+    from pegasos.container.tensors import Tensors
     from pegasos.storage import models, pipelines
-    from pegasos.storage.tensors import Tensors
 
     fields, _ = _head(document)
     tensors = Tensors(arrays)
@@ -174,8 +175,9 @@ def _unpacked(document, arrays: dict[str, np.ndarray]):
 
 
 def _described(place: Path) -> dict[str, Any]:
-    from pegasos.storage import container, models, pipelines
-    from pegasos.storage.values import decode
+    from pegasos.container import file as container
+    from pegasos.container.values import decode
+    from pegasos.storage import models, pipelines
 
     header = container.read_header(place)
     fields, found = _head(header.document)
@@ -195,8 +197,9 @@ def _described(place: Path) -> dict[str, Any]:
 
 def _classes(place: Path, header, fields: Record) -> np.ndarray | None:
     """The classes of a classifier, if they are not very many."""
-    from pegasos.storage import container, labels
-    from pegasos.storage.tensors import Tensors
+    from pegasos.container import file as container
+    from pegasos.container.tensors import Tensors
+    from pegasos.storage import labels
 
     if "classes" not in fields:
         return None

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.storage.strict import WIDEST_LABELS, ModelFormatError, Record, checked_dtype
-from pegasos.storage.tensors import Tensors
+from pegasos.container.schema import WIDEST_LABELS, ModelFormatError, Record, checked_dtype
+from pegasos.container.tensors import Tensors
 
 TENSOR = "classes_"
 

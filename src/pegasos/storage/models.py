@@ -8,12 +8,12 @@ import numpy as np
 from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.utils.validation import check_is_fitted
 
+from pegasos.container.schema import ModelFormatError, Record
+from pegasos.container.tensors import FLOATS, INT32, INT64, Tensors
+from pegasos.container.values import decode, encode
 from pegasos.estimators import PegasosClassifier, PegasosRegressor
-from pegasos.kernels import NAMES, Kernel
-from pegasos.storage import labels, memory
-from pegasos.storage.strict import ModelFormatError, Record
-from pegasos.storage.tensors import FLOATS, INT32, INT64, Tensors
-from pegasos.storage.values import decode, encode
+from pegasos.kernels.base import NAMES, Kernel
+from pegasos.storage import labels, warm_start
 
 CLASSES = {"PegasosClassifier": PegasosClassifier, "PegasosRegressor": PegasosRegressor}
 LEFT_OUT = ("checkpoint",)  # a path of the machine that trained; whoever loads the model chooses his own
@@ -31,7 +31,7 @@ def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             'kernel, or kernel="precomputed" and compute the kernel matrix before predicting.'
         )
     tensors = {name: getattr(model, name) for name in PLAIN if hasattr(model, name)}
-    remembered, state = memory.pack(model)
+    remembered, state = warm_start.pack(model)
     document = {
         "class": type(model).__name__,
         "parameters": parameters_of(model, LEFT_OUT),
@@ -117,7 +117,9 @@ def unpack(fields: Record, tensors: Tensors):
         found["coef_"] = tensors.take("coef_", (intercept.dtype,), (n_columns, n_features))
     else:
         found |= _support(fields, tensors, kernel.name, n_columns, n_features, len(about.get("classes_", ())))
-    found["_memory"] = memory.unpack(fields.take("memory", dict, str, type(None)), tensors, about, steps, n_features)
+    found["_memory"] = warm_start.unpack(
+        fields.take("memory", dict, str, type(None)), tensors, about, steps, n_features
+    )
     for name, value in found.items():
         setattr(model, name, value)
     return model

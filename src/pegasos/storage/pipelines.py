@@ -9,10 +9,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from pegasos.container.schema import ModelFormatError, Record
+from pegasos.container.tensors import FLOATS, Tensors
+from pegasos.container.values import decode, encode
 from pegasos.storage.models import CLASSES, names_of, parameters_of, set_features, with_parameters
-from pegasos.storage.strict import ModelFormatError, Record
-from pegasos.storage.tensors import FLOATS, Tensors
-from pegasos.storage.values import decode, encode
 
 SCALERS = {scaler.__name__: scaler for scaler in (StandardScaler, MaxAbsScaler, MinMaxScaler)}
 ATTRIBUTES = {

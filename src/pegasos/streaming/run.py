@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.certificate import Certificate, Certifier
-from pegasos.estimators.memory import without_rows
-from pegasos.losses import LINEAR_DUALS
-from pegasos.online import one_pass
-from pegasos.solver import Solution, Watcher
-from pegasos.state import State
-from pegasos.streaming.judging import Tally, judged
-from pegasos.streaming.look import Look
+from pegasos.estimators.warm_start import without_rows
+from pegasos.losses.scalar import LINEAR_DUALS
+from pegasos.rules.state import State
+from pegasos.solver.certificate import Certificate, Certifier
+from pegasos.solver.online import one_pass
+from pegasos.solver.solve import Solution, Watcher
+from pegasos.streaming.evaluate import Tally, judged
+from pegasos.streaming.progress import Work
 from pegasos.streaming.setting import Setting
 from pegasos.streaming.source import Chunk, Source, Split
+from pegasos.streaming.survey import Look
 from pegasos.streaming.whole import Whole
 from pegasos.streaming.windows import Window, chunks_of_window, order_of, windows
-from pegasos.streaming.work import Work
 
 SLOWER = 1.25  # a certificate may take so many times as long as the look did, or a pass
 

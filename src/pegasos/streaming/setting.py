@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import validation
-from pegasos.estimators.memory import Memory, without_rows
-from pegasos.problems import Problems
+from pegasos.estimators.warm_start import Memory, without_rows
+from pegasos.problem.columns import Problems
 from pegasos.rows import Rows
 from pegasos.rows.linear import squares_of
-from pegasos.solver import Solution
-from pegasos.streaming.look import Look
+from pegasos.solver.solve import Solution
+from pegasos.streaming.survey import Look
 from pegasos.streaming.whole import whole_of
 from pegasos.streaming.windows import Window
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pegasos.io import libsvm, sniff, table
+from pegasos.io import detect, libsvm, table
 from pegasos.io.base import DataError, Wish, check_no_label_choice
 from pegasos.io.opening import HEAD, as_text, known_by
 from pegasos.io.text import Text
@@ -89,9 +89,9 @@ class TableSource(TextSource):
 def open_text(path: Path, packing: str, wish: Wish, chunk: int) -> TextSource:
     """The source of a text file, packed or not."""
     text, newline = _beginning(path, packing)
-    rows = sniff.sample(text)
+    rows = detect.sample(text)
     kind = Seekable if packing == "text" else Packed
-    if sniff.is_libsvm(rows):
+    if detect.is_libsvm(rows):
         labelled = ":" not in rows[0][1].split()[0]
         return LibsvmSource(path, kind(path, packing, text.begin, chunk, newline), wish, labelled)
     layout = table.layout_of(text, rows, wish)
@@ -118,8 +118,8 @@ def _beginning(path: Path, packing: str) -> tuple[Text, bytes]:
 
 def _tells(text: Text) -> bool:
     """Whether more of the file would not change the sample that its kind is told by."""
-    rows = sniff.sample(text) if any(True for _ in text.rows()) else []
-    return len(rows) >= sniff.SAMPLE_LINES or (len(rows) >= 3 and rows[-1][0] > sniff.SAMPLE_BYTES)
+    rows = detect.sample(text) if any(True for _ in text.rows()) else []
+    return len(rows) >= detect.SAMPLE_LINES or (len(rows) >= 3 and rows[-1][0] > detect.SAMPLE_BYTES)
 
 
 def _has_newline(path: Path, packing: str) -> bool:

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
-from pegasos.clock import Clock
 from pegasos.estimators import validation
-from pegasos.estimators.memory import unharmed_by_errors
-from pegasos.estimators.watching import progress_shown
-from pegasos.streaming.look import Look, look
+from pegasos.estimators.progress import progress_shown
+from pegasos.estimators.warm_start import unharmed_by_errors
+from pegasos.solver.clock import Clock
+from pegasos.streaming.progress import Work
 from pegasos.streaming.run import Run, Streamed
 from pegasos.streaming.source import Source, Split
+from pegasos.streaming.survey import Look, look
 from pegasos.streaming.windows import chunks
-from pegasos.streaming.work import Work
 
 
 def missing_for_stream(svm) -> str | None:
@@ -76,7 +76,7 @@ def _keeper(svm, source: Source, split: Split | None, scaling: str):
     """Who keeps checkpoints, or None."""
     if svm.checkpoint is None:
         return None
-    from pegasos.streaming.keeping import keeper_of
+    from pegasos.streaming.checkpoint import keeper_of
 
     return keeper_of(svm, source, split, scaling)
 

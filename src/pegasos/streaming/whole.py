@@ -9,9 +9,9 @@ import numpy as np
 
 from pegasos.estimators.validation import check_regularisation
 from pegasos.io.base import DataError
-from pegasos.problems import Problems, regression
-from pegasos.schedule import zero_objectives
-from pegasos.streaming.look import Look
+from pegasos.problem.columns import Problems, regression
+from pegasos.problem.schedule import zero_objectives
+from pegasos.streaming.survey import Look
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pegasos.studies.base import Context, shown
 
 if TYPE_CHECKING:
     from pegasos.io.base import Dataset
-    from pegasos.schedule import Schedule
+    from pegasos.problem.schedule import Schedule
 
 LAM = 1e-3
 POINTS = 15
@@ -88,10 +88,10 @@ class Course:
     """One problem, its optimum, and the objectives of models after T steps."""
 
     def __init__(self, data: Dataset, seed: int):
-        from pegasos.problems import one_vs_rest
+        from pegasos.problem.columns import one_vs_rest
+        from pegasos.problem.schedule import Schedule
         from pegasos.rows import DenseRows
-        from pegasos.schedule import Schedule
-        from pegasos.step import Rule
+        from pegasos.rules.column import Rule
 
         X = np.ascontiguousarray(data.X, np.float64)
         classes, codes = np.unique(data.y, return_inverse=True)
@@ -105,14 +105,14 @@ class Course:
 
     def solve(self, schedule: Schedule, rule):
         """The solution of one run."""
-        from pegasos.solver import solve
+        from pegasos.solver.solve import solve
 
         return solve(self.rows, self.problems, rule, schedule)
 
     def path(self, steps, *, ogd: bool = False, **fields) -> dict:
         """Objectives above the optimum and certified gaps after T steps, one run for each T."""
-        from pegasos.schedule import Schedule
-        from pegasos.step import Rule
+        from pegasos.problem.schedule import Schedule
+        from pegasos.rules.column import Rule
 
         fields = {"sampling": "replacement"} | fields
         above, gaps, norms = [], [], []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pegasos.estimators.watching import recording
+from pegasos.estimators.progress import recording
 from pegasos.plotting import BarsDisplay, ConvergenceDisplay, Curve
 from pegasos.report.page import Figure, Page, Remark, Table
 from pegasos.studies.base import Context, merged, shown

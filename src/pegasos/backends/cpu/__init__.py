@@ -8,7 +8,7 @@ Arrays shared by the verbs::
     alpha       (n, P) what each row has added to S so far, (0, 0) when nobody needs it
     violations  (n, P) how often each row pulled, (0, 0) when nobody asks
 
-`size` columns side by side are a group (`pegasos.step`): 1, or the number of classes under Crammer–Singer.
+`size` columns side by side are a group (`pegasos.rules.step`): 1, or the number of classes under Crammer–Singer.
 """
 
 from pegasos.backends.cpu.arrays import AT_ONCE, ON_GPU, beside, follow, gram_of, home, lent, shown, xp

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from pegasos.backends.cpu.steps import fold_column
-from pegasos.step import close_step, mark_of, open_step, pulls_of
+from pegasos.rules.step import close_step, mark_of, open_step, pulls_of
 
 
 @njit(cache=True, nogil=True)

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from pegasos.backends.cpu.steps import DIRECT_CHUNK, SUMS, dense_product
-from pegasos.step import dual_of, loss_of
+from pegasos.rules.step import dual_of, loss_of
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,8 @@ from numba import njit
 
 from pegasos.backends.cpu.prefetch import LINE, prefetch
 from pegasos.backends.cpu.steps import SUMS, fold_column
-from pegasos.step import Rule, account, close_step, enter_average, loss_of, mark_of, pull_of, pulls_of, scale_of
+from pegasos.rules.column import Rule
+from pegasos.rules.step import account, close_step, enter_average, loss_of, mark_of, pull_of, pulls_of, scale_of
 
 AHEAD = 3  # draws between asking for a row and needing it
 FEW = 4  # as many columns at most have their pulls added one by one

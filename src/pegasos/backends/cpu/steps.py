@@ -1,8 +1,8 @@
 """The loops over single rows and small batches.
 
-`block_steps`, `direct_steps` and `sparse.row_steps` run the same scalar functions of `pegasos.step`. They differ in how
-scores are obtained (a matrix product corrected by the Gram matrix; an inner product per dense row and column; a gather
-per CSR row for all columns) and in how pulls reach the state.
+`block_steps`, `direct_steps` and `sparse.row_steps` run the same scalar functions of `pegasos.rules.step`. They differ
+in how scores are obtained (a matrix product corrected by the Gram matrix; an inner product per dense row and column; a
+gather per CSR row for all columns) and in how pulls reach the state.
 
 `group` is None for groups of one column, so that Numba compiles the loops a second time and without the inner ones,
 else the number of columns in a group.
@@ -12,7 +12,8 @@ import numpy as np
 from numba import njit
 
 from pegasos.backends.cpu.prefetch import LINE, prefetch
-from pegasos.step import Rule, account, close_step, folded, mark_of, open_step, pull_of, pulls_of
+from pegasos.rules.column import Rule
+from pegasos.rules.step import account, close_step, folded, mark_of, open_step, pull_of, pulls_of
 
 # Lets sums run in SIMD lanes; NaN and infinity keep their meaning.
 SUMS = {"reassoc", "contract", "nsz"}

@@ -1,6 +1,6 @@
 """CUDA verbs: the same names as in `backends.cpu`, with arrays of CuPy and kernels of numba-cuda.
 
-The kernels are compiled from the scalar functions of `pegasos.step`, `losses` and `groups`, so there is no second text
+The kernels are compiled from the scalar functions of `pegasos.rules` and `pegasos.losses`, so there is no second text
 of the algorithm. All runs on CuPy's current stream. tests/gpu.py emulates both libraries where there is no GPU.
 """
 
@@ -29,7 +29,7 @@ from pegasos.backends.cuda.verbs import (
     shown,
     xp,
 )
-from pegasos.backends.places import home
+from pegasos.utils.arrays import home
 
 __all__ = [
     "AT_ONCE",

@@ -7,7 +7,7 @@ from functools import cache
 from numba import cuda, float64
 
 from pegasos.backends.cuda.sums import THREADS, added_up
-from pegasos.step import close_step, folded, mark_of, open_step, pulls_of
+from pegasos.rules.step import close_step, folded, mark_of, open_step, pulls_of
 
 
 @cuda.jit(cache=True)

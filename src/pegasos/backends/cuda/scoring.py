@@ -7,7 +7,7 @@ from functools import cache
 from numba import cuda, float64
 
 from pegasos.backends.cuda.sums import THREADS, added_up
-from pegasos.step import dual_of, loss_of
+from pegasos.rules.step import dual_of, loss_of
 
 
 @cache

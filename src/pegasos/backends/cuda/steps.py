@@ -1,8 +1,9 @@
 """The in-block kernels: one thread block for each column (or group of columns), one thread for each draw.
 
-Both take the steps of the draws of a look-ahead block by the scalar functions of `pegasos.step`, compiled for the GPU
-as they are: `single_steps` those of single rows, `group_steps` those of batches, groups and projection, one by one.
-Scores come in as they are at the block's start, and each pull corrects those of all later draws by the Gram matrix.
+Both take the steps of the draws of a look-ahead block by the scalar functions of `pegasos.rules.step`, compiled for
+the GPU as they are: `single_steps` those of single rows, `group_steps` those of batches, groups and projection, one by
+one. Scores come in as they are at the start of the block; each pull corrects those of all later draws by the Gram
+matrix.
 """
 
 from __future__ import annotations
@@ -12,20 +13,8 @@ from functools import cache
 from numba import cuda, float64, int64
 
 from pegasos.backends.cuda.sums import ALL, LANES
-from pegasos.state import COLUMN
-from pegasos.step import (
-    Average,
-    Rule,
-    account,
-    close_step,
-    folded,
-    mark_of,
-    open_step,
-    pull_of,
-    pulls_of,
-    scale_of,
-    weight_of,
-)
+from pegasos.rules.column import COLUMN, Average, Rule
+from pegasos.rules.step import account, close_step, folded, mark_of, open_step, pull_of, pulls_of, scale_of, weight_of
 
 WARPS = 32  # of the largest thread block
 AHEAD = 8  # inner products asked for at a time

@@ -1,0 +1,121 @@
+"""Cells of a search on a worker: what is sent there, the ordinary evaluation, and what comes back as plain values.
+
+Whatever a user has made (scorers, kernels, estimators) travels as bytes, and is opened inside of a task: a worker that
+cannot open it then says so, where Dask on its own would lose the connection to the worker and try for ever.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn import config_context
+from threadpoolctl import threadpool_limits
+
+from pegasos.distributed.malloc import heap_kept
+from pegasos.search.results import Board, Fold
+
+_turn = threading.Lock()  # one part at a time has all threads of a worker, and room for its kernel matrix
+
+
+class Shared(NamedTuple):
+    """What all parts of a search need, sent to each worker once."""
+
+    X: Any
+    y: Any
+    fit_params: dict
+    folds: list[Fold]  # hold the same X and y, which are packed once
+    scorers: Any
+    metric: str
+    error_score: Any
+    return_train_score: bool
+    n_jobs: int | None
+    config: dict  # scikit-learn's
+
+
+class Found(NamedTuple):
+    """What a part has found, for the board of the search."""
+
+    results: list[dict]  # candidate by candidate, fold by fold
+    skipped: int
+    missed_tol: int
+    cut_short: bool
+    warned: list[tuple[type[Warning], str]]
+
+
+def pack(value: Any) -> list[np.ndarray]:
+    """A value as bytes: first its pickle, then each large array, not copied."""
+    import cloudpickle  # type: ignore[import-untyped]
+
+    buffers: list[pickle.PickleBuffer] = []
+    try:
+        head = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    except Exception as error:
+        raise TypeError(f"The estimator, scorers and data of a distributed search are pickled, and: {error}") from error
+    return [np.frombuffer(part, np.uint8) for part in (head, *(buffer.raw() for buffer in buffers))]
+
+
+def unpack(parts: list[np.ndarray]) -> Any:
+    """The value again; its arrays are the packed ones, unless these came to lie where compiled loops are slow."""
+    try:
+        return pickle.loads(parts[0].data, buffers=[part if _aligned(part) else part.copy() for part in parts[1:]])
+    except Exception as error:
+        raise RuntimeError(
+            f"A worker cannot read what the search has sent ({type(error).__name__}: {error}); its environment has to "
+            "have the same packages and modules as this one."
+        ) from error
+
+
+def _aligned(part: np.ndarray) -> bool:
+    return part.ctypes.data % 16 == 0
+
+
+def by_value() -> Callable[[list, list], Found]:
+    """`evaluated` in a wrapping that Dask sends as code, since only code reaches a worker without this package."""
+
+    def search_part(shared, part):
+        try:
+            from pegasos.distributed.search_worker import evaluated
+        except ImportError as error:
+            raise RuntimeError(
+                f"A worker cannot import pegasos ({error}); install the version that you use here on all workers."
+            ) from error
+        return evaluated(shared, part)
+
+    return search_part
+
+
+def evaluated(shared: list[np.ndarray], part: list[np.ndarray]) -> Found:
+    """Train and score the candidates of a part on all folds, as a search of them alone does."""
+    from pegasos.search.dispatch import evaluate
+
+    with _turn:  # the seconds that are left count from here
+        all_parts: Shared = unpack(shared)
+        estimators, deadline, share = unpack(part)
+        board = Board(
+            all_parts.scorers, all_parts.folds, len(estimators), error_score=all_parts.error_score,
+            return_train_score=all_parts.return_train_score, watch=lambda done, best: None, metric=all_parts.metric,
+        )  # fmt: skip
+        candidates = dict(enumerate(estimators))
+        with (
+            threadpool_limits(_n_threads(all_parts.n_jobs), user_api="blas"),
+            heap_kept(),
+            config_context(**all_parts.config),
+            warnings.catch_warnings(record=True) as warned,
+        ):
+            warnings.simplefilter("always")
+            evaluate(candidates, all_parts.X, all_parts.y, all_parts.fit_params, board, deadline.within(share))
+    texts = list(dict.fromkeys((warning.category, str(warning.message)) for warning in warned))
+    return Found(board.results, board.skipped, board.missed_tol, deadline.cut_short, texts)
+
+
+def _n_threads(n_jobs: int | None) -> int:
+    """Threads of the worker, which Dask keeps BLAS from using as it expects many tasks at a time; at most n_jobs."""
+    from distributed import get_worker
+
+    own = get_worker().state.nthreads
+    return own if n_jobs is None or n_jobs < 0 else min(n_jobs, own)

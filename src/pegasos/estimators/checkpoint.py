@@ -1,0 +1,45 @@
+"""Checkpoints of a fit: what it is one of, and who keeps them."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+from pegasos.solver.checkpoint import Checkpoint
+from pegasos.utils.arrays import home, on_gpu
+from pegasos.utils.fingerprint import fingerprint
+
+NOT_DECISIVE = ("checkpoint", "max_time", "verbose", "warm_start")  # parameters that no step depends on
+
+
+def keeper_of(estimator, X, there, problems, state, seed: int):
+    """Who keeps checkpoints of a fit that goes on from `state` or from nothing; None where nobody asks.
+
+    The fit works on the rows X where `there` are.
+    """
+    checkpoint = Checkpoint.of(estimator.checkpoint)
+    if checkpoint is None:
+        return None
+    from pegasos.solver.checkpoint_file import SnapshotFile
+
+    identity = identity_of(estimator)
+    identity["the data"] = fingerprint(home(X), problems.labelings, problems.weights, problems.row_sets)
+    identity["the device"] = "a GPU" if on_gpu(there) else "the CPU"
+    identity["the fit before"] = "none" if state is None else fingerprint(state.sums)
+    return SnapshotFile(checkpoint, identity, seed)
+
+
+def identity_of(estimator) -> dict[str, str]:
+    """The parameters that decide the result, in words."""
+    found = {"the kind of model": type(estimator).__name__}
+    for name, value in estimator.get_params(deep=False).items():
+        if name in NOT_DECISIVE or (name == "random_state" and not isinstance(value, Integral)):
+            continue  # a generator is used up: the seed it gave is in the checkpoint
+        found[f"the parameter {name}"] = _named(value)
+    return found
+
+
+def _named(value) -> str:
+    """A value in words that are the same in another process: no address."""
+    import re
+
+    return getattr(value, "__qualname__", None) or re.sub(r" at 0x[0-9a-f]+", "", repr(value))

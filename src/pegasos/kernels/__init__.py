@@ -1,0 +1,3 @@
+"""Kernels: similarities of rows, computed in blocks, and Nyström features."""
+
+from pegasos.kernels.base import *  # noqa: F403

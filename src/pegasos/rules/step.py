@@ -1,0 +1,177 @@
+"""One step of one column, as scalar functions: the algorithm that every loop shares.
+
+A column's model is ``w = scale * S`` with S the running sum of pulls, and::
+
+    scale = shrink / (lam * (steps + ahead))   pegasos; shrink is the product of all projection factors so far
+    scale = 1 / (lam * n_rows)                 sdca
+    scale = shrink                             online gradient descent, whose pulls are worth rate / sqrt(step)
+
+so there is nothing to rescale when lam or the step count change. `ahead` is 0 but for losses whose pulls are unbounded.
+A loop over rows calls, for each batch of a group of columns (a group is one column, or the classes of Crammer–Singer),
+
+    scale = open_step(column)               the present iterate enters the average
+    pulls_of(columns, ...)                  for each row of the batch, all against the model at the batch's start
+    account(column, v, ...)                 for each row that pulls: the norm and the dual mass follow
+    close_step(columns, ...)                the step is counted, the model projected
+
+and adds ``v * x`` to S and ``v * column.average * x`` to U. The weighted sum of all iterates is then
+``average * S - U`` (see `state.State.model`), so that averaging costs one more sum and no pass over the state.
+
+`loss_of` and `dual_of` are what a certificate adds up over rows.
+
+`column` is a record of `state.COLUMN`; a group is the columns ``lead .. lead + size - 1``.
+"""
+
+from math import sqrt
+
+from numba.extending import register_jitable
+
+from pegasos.losses.crammer_singer import group_coordinates, group_feasible, group_pulls, group_value
+from pegasos.losses.scalar import Loss, coordinate, dual_term, feasible, pull, side, value
+from pegasos.rules.column import Average, Rule
+
+# Below this product of shrink factors the state is rescaled: an average adds early, large scales to late, small ones
+# and would lose as many digits as the factor has zeros.
+FOLD_BELOW = 1e-2
+
+
+@register_jitable
+def scale_of(column, rule):
+    """The factor between the running sum and the model."""
+    if rule == Rule.SDCA:
+        return 1.0 / (column.lam * column.n_rows)
+    if rule == Rule.OGD:
+        return column.shrink
+    if column.steps == 0:
+        return 0.0
+    return column.shrink / (column.lam * (column.steps + column.ahead))
+
+
+@register_jitable
+def weight_of(column, average):
+    """Weight that the present iterate has in the average."""
+    if average == Average.UNIFORM:
+        return 1.0
+    if average == Average.WEIGHTED and column.steps > column.since:
+        return float(column.steps)
+    if average == Average.WINDOW and column.steps > column.window:
+        return 1.0
+    return 0.0
+
+
+@register_jitable
+def open_step(column, rule, average):
+    """Let the present iterate into the average; return its scale."""
+    scale = scale_of(column, rule)
+    enter_average(column, average, scale)
+    return scale
+
+
+@register_jitable
+def enter_average(column, average, scale):
+    """Let the present iterate, of a scale that is known, into the average."""
+    if average != Average.LAST:
+        column.average += weight_of(column, average) * scale
+
+
+@register_jitable
+def pull_of(column, rule, loss, y, s, f, coefficient, self_product):
+    """What the row adds to S, in multiples of itself; `f` is its score, `coefficient` what it added so far (sdca)."""
+    if rule == Rule.SDCA:
+        if loss == Loss.HINGE and coefficient == 0.0 and y * f >= 1.0:  # most rows: spare them the divisions
+            return 0.0
+        sign = side(loss, y)
+        beta = sign * coefficient
+        q = self_product / (column.lam * column.n_rows)
+        return sign * (coordinate(loss, beta, y, f, q, s, column.epsilon) - beta)
+    strength = pull(loss, y, f, column.epsilon)
+    if strength == 0.0:  # most rows: spare them the division
+        return 0.0
+    return s * strength * _worth(column, rule)
+
+
+@register_jitable
+def pulls_of(column, rule, loss, y, s, f, coefficients, self_product, pulls):
+    """The same for a row in all columns of a group: arrays of one number a column, `column` the first of them.
+
+    Loops that go over single rows call `pull_of` themselves for groups of one column.
+    """
+    if loss != Loss.CRAMMER_SINGER:
+        pulls[0] = pull_of(column, rule, loss, y, s, f[0], coefficients[0], self_product)
+    elif rule == Rule.SDCA:
+        q = self_product / (column.lam * column.n_rows)
+        group_coordinates(f, int(y), q, s, coefficients, pulls)
+        for r in range(f.size):
+            pulls[r] -= coefficients[r]
+    elif group_pulls(f, int(y), pulls):
+        for r in range(f.size):
+            pulls[r] *= s * _worth(column, rule)
+
+
+@register_jitable
+def _worth(column, rule):
+    """What a pull counts in S: its share of the batch, with the projection factors to come taken out."""
+    if rule == Rule.OGD:
+        return column.share * column.rate / (sqrt(column.steps + 1.0) * column.shrink)
+    return column.share / column.shrink
+
+
+@register_jitable
+def mark_of(loss, y, place):
+    """What a pull counts in the dual objective: y, or whether the group's column `place` is the row's own class."""
+    if loss == Loss.CRAMMER_SINGER:
+        return 1.0 if int(y) == place else 0.0
+    return float(y)
+
+
+@register_jitable
+def account(column, v, mark, product, self_product):
+    """Follow ||S||² and Σ mark·v exactly; `product` is <S, x> with all earlier pulls in S."""
+    column.square += v * (2.0 * product + v * self_product)
+    column.mass += v * mark
+
+
+@register_jitable
+def close_step(columns, lead, size, rule, project):
+    """Count the step of a group and project it; True when the caller has to fold `shrink` into the state."""
+    square = 0.0
+    for p in range(lead, lead + size):
+        columns[p].steps += 1
+        square += columns[p].square
+    if not project:
+        return False
+    first = columns[lead]
+    norm = scale_of(first, rule) * sqrt(max(square, 0.0))
+    if norm > first.radius:
+        for p in range(lead, lead + size):
+            columns[p].shrink *= first.radius / norm
+    return first.shrink < FOLD_BELOW
+
+
+@register_jitable
+def folded(column):
+    """Forget `shrink` once the caller has multiplied S by it and moved ``average * S`` into U."""
+    column.square *= column.shrink * column.shrink
+    column.mass *= column.shrink
+    column.shrink = 1.0
+    column.average = 0.0
+
+
+@register_jitable
+def loss_of(loss, y, f, epsilon):
+    """Loss of a row whose scores in the columns of a group, of one or of all classes, are `f`."""
+    if loss == Loss.CRAMMER_SINGER:
+        return group_value(f, int(y))
+    return value(loss, y, f[0], epsilon)
+
+
+@register_jitable
+def dual_of(loss, y, s, beta, epsilon):
+    """Dual term of a row with the coefficients `beta` in the columns of a group; they are moved into their domain."""
+    if loss == Loss.CRAMMER_SINGER:
+        group_feasible(beta, int(y), s)
+        return beta[int(y)]
+    sign = side(loss, y)
+    moved = feasible(loss, sign * beta[0], s)
+    beta[0] = sign * moved
+    return dual_term(loss, moved, y, s, epsilon)

@@ -1,0 +1,272 @@
+"""Checkpoint files: where a fit stands, in the same container as a model, written whole or not at all.
+
+A checkpoint says what it is one of: fingerprints of the data, the parameters and whatever else decides the result. One
+of another fit is refused, and the sentence says what differs.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pegasos.container import file as container
+from pegasos.container.schema import ModelFormatError, Record
+from pegasos.container.values import decode, encode
+from pegasos.problem.schedule import readable
+from pegasos.rules.column import COLUMN, Average, Rule
+from pegasos.rules.state import Position, State
+from pegasos.solver.checkpoint import Checkpoint, CheckpointError
+from pegasos.solver.snapshot import Lap, Snapshot
+from pegasos.utils.files import check_writable
+
+ARRAYS = ("sums", "weighted", "previous", "alpha", "violations", "products")
+NUMBERS = tuple(name for name in COLUMN.names or () if COLUMN[name] == np.float64)
+COUNTS = tuple(name for name in COLUMN.names or () if name not in NUMBERS)
+IN_SUMS = "in sums"
+LEAST_BETWEEN = 10.0  # times that a write takes, between two of them
+
+
+def write(
+    path: str | os.PathLike, kind: str, identity: Mapping[str, str], values: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+) -> None:  # fmt: skip
+    """Write a checkpoint of this kind; `values` are what JSON and `storage.values` can hold."""
+    document = {
+        "format": container.FORMAT,
+        "checkpoint": kind,
+        "identity": _whole(identity),
+        "values": {name: encode(value, name) for name, value in values.items()},
+    }
+    container.pack(document, dict(arrays)).write(path)
+
+
+def read(path: str | os.PathLike, kind: str, identity: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Values and arrays of a checkpoint of this kind and identity; CheckpointError in a sentence otherwise."""
+    place = Path(os.fsdecode(path))
+    try:
+        header, arrays = container.read(place)
+        fields = Record(header.document, "the description")
+        if "checkpoint" not in fields:
+            raise CheckpointError(f"{place} is a model file, no checkpoint; give another file for the checkpoint.")
+        found = fields.take("checkpoint", str)
+        known = fields.take("identity", dict)
+        values = {name: decode(value) for name, value in fields.take("values", dict).items()}
+    except ModelFormatError as error:
+        raise CheckpointError(
+            f"{place} is no checkpoint that can be read: {error}. Remove it to begin anew."
+        ) from error
+    if found != kind:
+        raise CheckpointError(f"{place} is a checkpoint of a {found}, not of a {kind}; remove it to begin anew.")
+    for name, fingerprint in _whole(identity).items():
+        if known.get(name) != fingerprint:
+            raise CheckpointError(
+                f"{place} is the checkpoint of another fit: {name} changed. Restore what changed to go on from it, or "
+                "remove the file to begin anew."
+            )
+    return values, arrays
+
+
+def _whole(identity: Mapping[str, str]) -> dict[str, str]:
+    """Another version may round otherwise, and the model would be neither the one nor the other."""
+    return {**identity, "the version of pegasos or NumPy": f"{version('pegasos')}, {version('numpy')}"}
+
+
+# --- a state as values and arrays ---------------------------------------------------------------------------------
+
+
+def pack_state(state: State, prefix: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The values and arrays of a state, their names beginning with `prefix`."""
+    columns = state.columns
+    arrays = {
+        f"{prefix}numbers": np.array([columns[name] for name in NUMBERS]),
+        f"{prefix}counts": np.array([columns[name].astype(np.int64) for name in COUNTS]),
+    }
+    layouts = {}
+    for name in ARRAYS:
+        array = getattr(state, name)
+        if name == "alpha" and array.size and state.alpha_in_sums:
+            layouts[name] = IN_SUMS
+            continue
+        columns_first = array.flags.f_contiguous and not array.flags.c_contiguous  # steps round by the order in memory
+        layouts[name] = "F" if columns_first else "C"
+        arrays[prefix + name] = array.T if columns_first else array
+    values = {
+        f"{prefix}rule": state.rule.name,
+        f"{prefix}average": state.average.name,
+        f"{prefix}layouts": layouts,
+        f"{prefix}position": None if state.position is None else pack_position(state.position),
+        f"{prefix}alpha_rows": len(state.alpha),
+    }
+    return values, arrays
+
+
+def unpack_state(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], prefix: str) -> State:
+    """The state that `pack_state` took apart, with arrays of its own in the same order in memory."""
+    numbers, counts = arrays[f"{prefix}numbers"], arrays[f"{prefix}counts"]
+    columns = readable(np.zeros(numbers.shape[1], COLUMN))
+    for names, parts in ((NUMBERS, numbers), (COUNTS, counts)):
+        for name, part in zip(names, parts, strict=True):
+            columns[name] = part
+    layouts, found = values[f"{prefix}layouts"], {}
+    for name in ARRAYS:
+        if layouts[name] != IN_SUMS:
+            array = arrays[prefix + name]
+            found[name] = array.T if layouts[name] == "F" else array
+    if "alpha" not in found:
+        found["alpha"] = found["sums"][: values[f"{prefix}alpha_rows"]]
+    position = values[f"{prefix}position"]
+    return State(
+        columns=columns,
+        **found,
+        rule=Rule[values[f"{prefix}rule"]],
+        average=Average[values[f"{prefix}average"]],
+        position=None if position is None else unpack_position(position),
+    )
+
+
+def pack_position(position: Position) -> dict[str, Any]:
+    """A position in a stream."""
+    fields = position._asdict()
+    return fields | {"generator": pack_generator(position.generator)}
+
+
+def unpack_position(fields: Mapping[str, Any]) -> Position:
+    """The position that `pack_position` took apart."""
+    return Position(**{**fields, "generator": unpack_generator(fields["generator"])})
+
+
+def pack_generator(generator: Mapping | None) -> dict[str, Any] | None:
+    """The state of a generator; its numbers have 128 bits, more than JSON readers like."""
+    if generator is None:
+        return None
+    return {**generator, "state": {name: hex(value) for name, value in generator["state"].items()}}
+
+
+def unpack_generator(fields: Mapping | None) -> dict[str, Any] | None:
+    """The state that `pack_generator` took apart."""
+    if fields is None:
+        return None
+    return {**fields, "state": {name: int(value, 16) for name, value in fields["state"].items()}}
+
+
+# --- keeping them ---------------------------------------------------------------------------------------------------
+
+
+class CheckpointFile:
+    """Writes the checkpoint of one fit now and then, and reads the one that an earlier run of it has left.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+    kind : str
+        Of what it is one, in a word.
+    identity : mapping of str to str
+        What decides the result, by name, and a fingerprint of each.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, kind: str, identity: Mapping[str, str]):
+        self.checkpoint, self.kind, self.identity = checkpoint, kind, dict(identity)
+        self.path = Path(os.fsdecode(checkpoint.path))
+        self.left = self._read()
+        self._next = time.perf_counter() + checkpoint.every
+
+    def _read(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Values and arrays that an earlier run has left, or None."""
+        check_writable(self.path)
+        if not self.path.exists():
+            return None
+        if not self.checkpoint.resume:
+            raise CheckpointError(f"{self.path} exists already: resume from it, or remove it to begin anew.")
+        return read(self.path, self.kind, self.identity)
+
+    def due(self) -> bool:
+        """Whether it is time for another one."""
+        return time.perf_counter() >= self._next
+
+    def write(self, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Write the checkpoint; the one before it is there until this one is whole."""
+        began = time.perf_counter()
+        self._sweep()
+        write(self.path, self.kind, self.identity, values, arrays)
+        ended = time.perf_counter()
+        self._next = ended + max(self.checkpoint.every, LEAST_BETWEEN * (ended - began))
+
+    def _sweep(self) -> None:
+        """Remove what runs that were killed in a write have left."""
+        place = Path(os.path.realpath(self.path))
+        for left in place.parent.glob(f".{glob.escape(place.name)}.*.part"):
+            left.unlink(missing_ok=True)
+
+    def done(self) -> None:
+        """The fit is done, and the file with it."""
+        self._sweep()
+        if not self.checkpoint.keep:
+            self.path.unlink(missing_ok=True)
+
+
+class SnapshotFile(CheckpointFile):
+    """The keeper (`snapshot.Keeper`) of a solve: its snapshots in a file, with the seed the draws began with."""
+
+    def __init__(self, checkpoint: Checkpoint, identity: Mapping[str, str], seed: int):
+        super().__init__(checkpoint, "fit", identity)
+        self.seed, self.found = seed, None
+        if self.left is not None:
+            try:
+                self.seed, self.found = self.left[0]["seed"], _unpack_snapshot(*self.left)
+            except (KeyError, IndexError, TypeError, ValueError) as error:
+                raise CheckpointError(f"{self.path} is no checkpoint of a fit; remove it to begin anew.") from error
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Write a snapshot."""
+        values, arrays = _pack_snapshot(snapshot)
+        self.write({"seed": self.seed, **values}, arrays)
+
+
+def _pack_snapshot(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    values, arrays = pack_state(snapshot.whole, "whole.")
+    if snapshot.state is not None:
+        more, parts = pack_state(snapshot.state, "state.")
+        values |= more
+        arrays |= parts
+    stream = snapshot.stream
+    generators = {name: pack_generator(stream[name]) for name in ("generator", "before_pass")}
+    values |= {
+        "apart": snapshot.state is not None,
+        "lap": asdict(snapshot.lap),
+        "stream": {"drawn_passes": stream["drawn_passes"], **generators},
+        "pull_rate": float(snapshot.pull_rate),
+        "seconds": float(snapshot.seconds),
+        "history": snapshot.history,
+    }
+    arrays |= {
+        "waiting": stream["waiting"].astype(np.int64, copy=False),
+        "order": snapshot.order.astype(np.int64, copy=False),
+        "first_steps": snapshot.first_steps,
+        "known": snapshot.known,
+    }
+    return values, arrays
+
+
+def _unpack_snapshot(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Snapshot:
+    stream = values["stream"]
+    generators = {name: unpack_generator(stream[name]) for name in ("generator", "before_pass")}
+    return Snapshot(
+        whole=unpack_state(values, arrays, "whole."),
+        state=unpack_state(values, arrays, "state.") if values["apart"] else None,
+        lap=Lap(**values["lap"]),
+        stream={"waiting": arrays["waiting"], "drawn_passes": stream["drawn_passes"], **generators},
+        order=arrays["order"].astype(np.intp, copy=False),
+        pull_rate=values["pull_rate"],
+        seconds=values["seconds"],
+        first_steps=arrays["first_steps"],
+        known=arrays["known"],
+        history=values["history"],
+    )

@@ -1,0 +1,225 @@
+"""Taking steps: the ways in which a stretch of draws, or a large batch, moves a state on.
+
+Each way runs the same scalar steps (`pegasos.rules.step`); they differ in how scores are obtained and pulls applied.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import zip_longest
+
+import numpy as np
+
+from pegasos.backends import cpu
+from pegasos.backends.threads import in_parallel
+from pegasos.losses.scalar import Loss
+from pegasos.problem.columns import Problems
+from pegasos.problem.schedule import Schedule
+from pegasos.rows import Block, Rows, Way
+from pegasos.rules.column import Average, Rule
+from pegasos.rules.state import State
+
+KERNEL_BLOCK = 128
+WIDE_COLUMNS = 64  # from so many columns on blocks go in parts
+LONG_KERNEL_BLOCK = 512  # of many columns with the matrix at hand; of few columns where rows are computed
+STRETCH = 8192  # draws between two looks at columns that are on a GPU
+PART = 64  # draws of a wide block whose pulls correct the scores of later ones one by one
+DIRECT_PULL_RATE = 0.1
+OPERATIONS_PER_CALL = 3e8  # of compiled loops between two looks at the clock
+SECONDS_PER_CALL = 0.05  # where there is a time limit
+
+
+class Advance:
+    """Moves states of one solve on; `weights` are the normalised ones."""
+
+    def __init__(
+        self, rows: Rows, problems: Problems, weights: np.ndarray, schedule: Schedule, rule: Rule, loss: Loss,
+        average: Average,
+    ):  # fmt: skip
+        self.rows, self.problems, self.weights, self.schedule = rows, problems, weights, schedule
+        self.rule, self.loss, self.average, self.size = rule, loss, average, problems.group
+        self.group = None if self.size == 1 else self.size
+        self.project = schedule.project or rule == Rule.OGD
+        self.verbs = rows.verbs
+        self.given = self.verbs.beside(problems.labelings), self.verbs.beside(weights)  # where the rows are
+        used = np.count_nonzero(problems.row_sets.any(axis=1))
+        self.columns_per_row = problems.n_rows.sum() / max(1, used)
+        self.way = rows.way(self.columns_per_row)
+        self.squares = rows.squares if self.way != Way.BLOCKS else None
+        self.pull_rate = 1.0  # of the rows and columns of the latest steps
+        self.pace = 0.0  # draws a second of the latest steps
+
+    def length(self, n_columns: int) -> int:
+        """Draws of the next stretch, a multiple of the batch size."""
+        schedule = self.schedule
+        batch = schedule.batch or 1
+        if self.verbs.ON_GPU:
+            length = self.block_length * (1 if schedule.block else max(1, STRETCH // self.block_length))
+        elif schedule.block is not None:
+            length = schedule.block
+        elif self.way in (Way.DIRECT, Way.SPARSE) or (self.way == Way.EITHER and self._few_pull()):
+            # Long enough for threads to be worth starting, short enough to look at the clock between two calls.
+            columns = n_columns if self.way == Way.SPARSE else min(n_columns, self.columns_per_row)
+            draws = OPERATIONS_PER_CALL / (self.rows.width * columns)
+            if schedule.max_time is not None:
+                draws = min(draws, self.pace * SECONDS_PER_CALL)
+            length = int(np.clip(draws, 64, 65536))
+        elif self.rows.dual:
+            wide = n_columns >= WIDE_COLUMNS and not self.project
+            computed = self.rows.by_products and n_columns < WIDE_COLUMNS
+            long = wide if self.way == Way.EITHER else computed
+            length = min(LONG_KERNEL_BLOCK if long else KERNEL_BLOCK, self.rows.at_once)
+        elif self.rows.block_length is not None:
+            length = self.rows.block_length
+        else:  # the Gram matrix costs B per row where scores and update cost 2P
+            length = int(np.clip(32 * round(2 * n_columns / 32), 32, 128))
+        return max(1, length // batch) * batch
+
+    def over(self, state: State, index: np.ndarray) -> None:
+        """Take all steps of the draws `index`."""
+        began = time.perf_counter()
+        if self.way == Way.SPARSE:
+            self._sparse(state, index)
+        elif self.way == Way.DIRECT or (self.way == Way.EITHER and self._few_pull()):
+            self._direct(state, index)
+        elif self.verbs.ON_GPU:  # the columns stay there for a while: to look at them is to wait for them
+            with self.verbs.lent(state.columns) as columns:
+                index = self.verbs.beside(index)
+                for first in range(0, len(index), self.block_length):
+                    self._block(state, columns, index[first : first + self.block_length])
+        else:  # a matrix product spreads many pulls faster
+            self._block(state, state.columns, index)
+        self.pace = len(index) / max(time.perf_counter() - began, 1e-9)
+
+    def _few_pull(self) -> bool:
+        return self.pull_rate <= DIRECT_PULL_RATE
+
+    @property
+    def block_length(self) -> int:
+        """Draws of one look-ahead block on a GPU, a multiple of the batch size."""
+        wanted = self.verbs.BLOCK if self.schedule.block is None else self.schedule.block
+        batch = self.schedule.batch or 1
+        return max(1, min(wanted, self.verbs.LARGEST_BLOCK, self.rows.at_once) // batch) * batch
+
+    def _block(self, state: State, columns, index: np.ndarray) -> None:
+        """Take the steps of one look-ahead block; `columns` are the state's, where the rows are."""
+        rows, verbs, xp, n_columns = self.rows, self.verbs, self.rows.xp, len(state.columns)
+        wide = n_columns >= WIDE_COLUMNS and not self.project and not verbs.ON_GPU  # a fold would reach back into parts
+        block = rows.block(index, whole=wide)
+        room = xp.empty if verbs.ON_GPU else xp.zeros  # whose threads write every pull
+        pulls = room((n_columns, len(index)), rows.dtype)
+        weighted = room(pulls.shape, rows.dtype) if state.weighted.size else pulls[:0, :0]
+        folds = xp.empty((n_columns, 2))
+        scores, gram = rows.scores_now(block, state), rows.gram(block)
+        earlier = verbs.earlier_draws(index) if self.rule == Rule.SDCA else index
+        for first, last in self._parts(len(index), wide):
+            verbs.block_steps(
+                first, last, self.group, columns, scores, *gram, index, earlier, *self.given, state.alpha,
+                state.violations, pulls, weighted, folds, self.schedule.batch, *self._rules(),
+            )  # fmt: skip
+            if last < len(index):
+                scores[:, last:] += pulls[:, first:last] @ gram.values[first:last, last:]
+        if self.project:
+            state.rescale(*verbs.home(folds).T)
+        rows.add_both(block, pulls, weighted, state)
+        self._add_alpha(state, block, pulls)
+        if rows.bounded:
+            state.columns["square"] = rows.square_norms(state.sums)
+        rows.follow(block, pulls, state)
+        if not verbs.ON_GPU:
+            self.pull_rate = np.count_nonzero(pulls) / pulls.size
+
+    def _parts(self, length: int, wide: bool) -> list[tuple[int, int]]:
+        """Parts of a block: between them one product brings the scores of all later draws up to date.
+
+        Within a part each pull does so by itself, which many columns cannot afford over a long block.
+        """
+        batch = self.schedule.batch or 1
+        part = max(1, PART // batch) * batch if wide else length
+        return [(first, min(first + part, length)) for first in range(0, length, part)]
+
+    def _direct(self, state: State, index: np.ndarray) -> None:
+        rows, size, pulled = self.rows, self.size, []
+
+        def steps(first, last):
+            count = cpu.direct_steps(
+                first * size, last * size, self.group, state.columns, state.sums, state.weighted, state.products, index,
+                rows.direct_values, self.squares, rows.bias, self.problems.labelings, self.weights, state.alpha,
+                state.violations, self.schedule.batch, *self._rules(),
+            )  # fmt: skip
+            pulled.append(count)
+
+        n_columns = len(state.columns)
+        in_parallel(steps, n_columns // size, len(index) * n_columns * rows.width)
+        self.pull_rate = sum(pulled) / (len(index) * n_columns)
+
+    def _sparse(self, state: State, index: np.ndarray) -> None:
+        rows, X = self.rows, self.rows.X
+        cpu.row_steps(
+            self.group, state.columns, state.sums, state.weighted, index, X.indptr, X.indices, X.data, self.squares,
+            rows.bias, self.problems.labelings, self.weights, state.alpha, self.schedule.batch, *self._rules(),
+        )  # fmt: skip
+
+    def batch(self, state: State, index: np.ndarray | None, scores: list[np.ndarray] | None) -> list[np.ndarray]:
+        """One step on the rows `index` (None: all); `scores` are theirs if known. Returns the scores after the step.
+
+        The products fill the machine by themselves.
+        """
+        rows, verbs, (labelings, weights) = self.rows, self.verbs, self.given
+        rule, loss, average, project = self._rules()
+        index = None if index is None else verbs.beside(index)
+        blocks: Callable = partial(rows.blocks, index)  # made anew each time: all blocks of CSR rows are a copy of X
+        if index is not None and len(index) <= rows.at_once:
+            blocks = partial(iter, list(blocks()))
+        before = scores or [rows.scores(block, state.sums) for block in blocks()]
+        pulls = []
+        with verbs.lent(state.columns) as columns:
+            scales = rows.xp.zeros(len(state.columns))
+            verbs.open_columns(columns, scales, rule, average)
+            for block, known in zip(blocks(), before, strict=True):
+                part = rows.xp.empty_like(known)
+                verbs.batch_pulls(
+                    self.size, columns, scales, known, block.rows, labelings, weights, part, rule, loss
+                )  # fmt: skip
+                pulls.append(part)
+                if state.violations.size:
+                    verbs.count_violations(state.violations, block.rows, part)
+        self._add_batch(state, zip(blocks(), pulls, strict=True))
+        after: list = []
+        if index is None or rows.dual:
+            after = [rows.scores(block, state.sums) for block in blocks()]
+        with verbs.lent(state.columns) as columns:
+            for block, part, old, new in zip_longest(blocks(), pulls, before, after):
+                verbs.batch_account(
+                    self.size, columns, part, block.rows, labelings, old, old if new is None else new, loss
+                )  # fmt: skip
+        if not after:  # other rows follow, and the norm of a linear state is known without their scores
+            state.columns["square"] = rows.square_norms(state.sums)
+        alpha = state.alpha[:0] if state.alpha_in_sums else state.alpha
+        with verbs.lent(state.columns) as columns:
+            folded = verbs.close_columns(self.size, columns, rule, project, state.sums, state.weighted, alpha)
+        return [] if folded else after
+
+    def _add_batch(self, state: State, parts: Iterable[tuple[Block, np.ndarray]]) -> None:
+        """Add the pulls of a batch, which all count alike in the average."""
+        rows, weights = self.rows, self.verbs.beside(state.columns["average"].astype(self.rows.dtype))
+        if rows.dual or not state.weighted.size:
+            for block, pulls in parts:
+                rows.add_both(block, pulls, pulls * weights[:, None] if state.weighted.size else pulls, state)
+                self._add_alpha(state, block, pulls)
+            return
+        moved = rows.xp.zeros_like(state.sums)
+        for block, pulls in parts:
+            rows.add(block, pulls, moved)
+            self._add_alpha(state, block, pulls)
+        state.sums += moved
+        state.weighted += moved * weights
+
+    def _add_alpha(self, state: State, block: Block, pulls: np.ndarray) -> None:
+        if state.alpha.size and not state.alpha_in_sums:
+            self.verbs.scatter_rows(state.alpha, block.rows, pulls)
+
+    def _rules(self) -> tuple[int, int, int, bool]:
+        return int(self.rule), int(self.loss), int(self.average), self.project

@@ -1,0 +1,139 @@
+"""What a linear model needs to go on learning: the state of its last fit, without its rows.
+
+Models that have to know their rows (kernels, sdca) have no state in a file. Where such a model would have gone on with
+``warm_start``, the loaded one says that it cannot, instead of silently beginning anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pegasos.container.schema import ModelFormatError, Record
+from pegasos.container.tensors import FLOATS, INT64, Tensors
+from pegasos.container.values import decode, encode
+from pegasos.estimators.warm_start import Memory, without_rows
+
+NUMBERS = (
+    "lam", "n_rows", "epsilon", "zero", "share", "ahead", "rate", "radius", "shrink", "average", "square", "mass",
+    "extra",
+)  # fmt: skip
+COUNTS = ("limit", "horizon", "steps", "since", "window", "turn")
+OF_NO_ROWS = ("place", "labeling", "row_set", "whole", "best_dual")  # what `without_rows` leaves, or the rows decide
+AVERAGES = ("LAST", "UNIFORM", "WEIGHTED", "WINDOW")
+LOSSES = ("hinge", "squared_hinge", "log_loss", "epsilon_insensitive")
+MOST_STEPS = 2**62
+FORGOTTEN = "left out"
+NOTHING_LEFT = (
+    "This model comes from a file, which does not hold the coefficients of its training rows that a further fit would "
+    "go on from; set warm_start=False and fit to begin anew."
+)
+
+
+class StoredMemory(Memory):
+    """A memory from a file; the state is made when it is first needed, since it needs Numba."""
+
+    def __init__(self, average: str, columns: dict[str, np.ndarray], sums: list[np.ndarray], nature: dict[str, Any]):
+        self.parts, self.nature, self.rows = (average, columns, sums), nature, None
+
+    @property
+    def state(self):  # type: ignore[override]
+        """The state to go on from."""
+        from pegasos.rules.column import COLUMN, Average, Rule
+        from pegasos.rules.state import State
+
+        average, fields, (sums, weighted, previous) = self.parts
+        columns = np.zeros(sums.shape[1], COLUMN)
+        columns["place"], columns["best_dual"] = np.arange(len(columns)), -np.inf
+        for name, values in fields.items():
+            columns[name] = values
+        none = sums[:0, :0]
+        return State(columns, sums, weighted, previous, none, none, none, Rule.PEGASOS, Average[average])
+
+
+class LeftOut(Memory):
+    """The memory of a model whose state is not in its file."""
+
+    def __init__(self):
+        self.state, self.nature, self.rows = None, {}, None  # type: ignore[assignment]
+
+    def state_for(self, rows: str, needs_same_rows: bool):
+        """Say that there is nothing to go on from."""
+        raise ValueError(NOTHING_LEFT)
+
+    def check_nature(self, nature: dict[str, Any], doing: str) -> None:
+        """Say that there is nothing to go on from."""
+        raise ValueError(NOTHING_LEFT)
+
+
+def pack(model) -> tuple[Any, dict[str, np.ndarray]]:
+    """The JSON and the tensors of a model's memory."""
+    memory = getattr(model, "_memory", None)
+    if memory is None:
+        return None, {}
+    nature = memory.nature
+    if isinstance(memory, LeftOut) or nature["kernel"] != "linear" or nature["solver"] != "pegasos":
+        return FORGOTTEN, {}
+    state = without_rows(memory.state)
+    own = "epsilon" if "epsilon" in nature else "multi_class"
+    entry = {
+        "average": state.average.name, "loss": nature["loss"], own: encode(nature[own], own),
+        "constant": encode(nature["the constant feature"], "constant"), "numbers": list(NUMBERS),
+        "counts": list(COUNTS),
+    }  # fmt: skip
+    tensors = {
+        "memory.numbers": np.array([state.columns[name] for name in NUMBERS]),
+        "memory.counts": np.array([state.columns[name] for name in COUNTS]),
+        "memory.sums": state.sums,
+        "memory.weighted": state.weighted,
+        "memory.previous": state.previous,
+    }
+    return entry, tensors
+
+
+def unpack(entry: Any, tensors: Tensors, about: dict[str, Any], steps: np.ndarray, n_features: int) -> Memory | None:
+    """The memory of a model that has taken so many `steps` in its columns; `about` says what they stand for."""
+    if entry is None:
+        return None
+    if entry == FORGOTTEN:
+        return LeftOut()
+    fields = Record(entry, "the memory")
+    average = fields.take_one_of("average", AVERAGES)
+    nature: dict[str, Any] = {"kernel": "linear", "n_features": n_features, "solver": "pegasos"}
+    nature["loss"] = fields.take_one_of("loss", LOSSES)
+    if "_targets" in about:
+        nature["epsilon"] = _number(decode(fields.take("epsilon", int, float, dict)))
+    else:
+        nature["multi_class"] = fields.take_one_of("multi_class", ("ovr", "ovo", "crammer_singer"))
+    constant = nature["the constant feature"] = _number(fields.take("constant", float))
+    if (fields.take_strings("numbers"), fields.take_strings("counts")) != (list(NUMBERS), list(COUNTS)):
+        raise ModelFormatError("the memory has other fields than this version knows")
+    fields.done()
+    columns = _columns(tensors, steps)
+    sums = _sums(tensors, (n_features + (constant > 0), len(steps)), average)
+    return StoredMemory(average, columns, sums, nature | about)
+
+
+def _number(value: Any):
+    if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+        raise ModelFormatError("a number of the memory is out of range")
+    return value
+
+
+def _columns(tensors: Tensors, steps: np.ndarray) -> dict[str, np.ndarray]:
+    numbers = tensors.take("memory.numbers", FLOATS[1:], (len(NUMBERS), len(steps)))
+    counts = tensors.take_counts("memory.counts", INT64, (len(COUNTS), len(steps)))
+    columns = dict(zip(NUMBERS, numbers)) | dict(zip(COUNTS, counts))
+    positive = all((columns[name] > 0).all() for name in ("lam", "share", "shrink"))
+    rising = all((columns[name] <= columns["steps"]).all() for name in ("since", "window"))
+    if not (positive and rising and (columns["steps"] == steps).all() and counts.max(initial=0) <= MOST_STEPS):
+        raise ModelFormatError("the memory is none of a fit")
+    return columns
+
+
+def _sums(tensors: Tensors, shape: tuple[int, int], average: str) -> list[np.ndarray]:
+    sums = tensors.take("memory.sums", FLOATS, shape)
+    weighted = tensors.take("memory.weighted", (sums.dtype,), shape if average != "LAST" else (0, 0))
+    previous = tensors.take("memory.previous", (sums.dtype,), shape if average == "WINDOW" else (0, 0))
+    return [sums, weighted, previous]
