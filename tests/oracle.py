@@ -20,7 +20,7 @@ RULES = [("pegasos", k, project) for k in (1, 7, "all") for project in (False, T
 
 def wide_solve(
     kind, scheme, weighted, bias, sampling, rule, k, project, average, block=None, dtype=np.float64, loss="hinge",
-    verbs=cpu, steps=STEPS,
+    backend=cpu, steps=STEPS,
 ):  # fmt: skip
     schedule = Schedule(
         sampling=sampling,
@@ -33,7 +33,7 @@ def wide_solve(
         block=block,
         count_violations=True,
     )
-    rows = rows_of(kind, bias, dtype, verbs)
+    rows = rows_of(kind, bias, dtype, backend)
     rules = {"pegasos": Rule.PEGASOS, "sdca": Rule.SDCA}
     return rows, solve(rows, problems_of(scheme, weighted), rules[rule], schedule, loss=LOSSES[loss])
 
@@ -49,11 +49,11 @@ def expected_state(rows, members, a, bias):
 
 
 def compare(
-    kind, scheme, weighted, bias, sampling, rule, k, project, average, block, loss="hinge", verbs=cpu, steps=STEPS
+    kind, scheme, weighted, bias, sampling, rule, k, project, average, block, loss="hinge", backend=cpu, steps=STEPS
 ):
     """Assert model, objective, gap and counts of every column; return how many columns were compared."""
     setting = (kind, scheme, weighted, bias, sampling, rule, k, project, average, block)
-    rows, found = wide_solve(*setting, loss=loss, verbs=verbs, steps=steps)
+    rows, found = wide_solve(*setting, loss=loss, backend=backend, steps=steps)
     problems = problems_of(scheme, weighted)
     kernel, compared = KINDS.get(kind, "linear"), 0
     for p in range(problems.n_columns):
@@ -76,10 +76,10 @@ def compare(
     return compared
 
 
-def compare_groups(kind, weighted, bias, sampling, rule, k, project, average, block, verbs=cpu, steps=STEPS):
+def compare_groups(kind, weighted, bias, sampling, rule, k, project, average, block, backend=cpu, steps=STEPS):
     """The same as `compare` for every Crammer–Singer group; return how many groups were compared."""
     setting = (weighted, bias, sampling, rule, k, project)
-    how = dict(loss="crammer_singer", verbs=verbs, steps=steps)
+    how = dict(loss="crammer_singer", backend=backend, steps=steps)
     rows, found = wide_solve(kind, "crammer_singer", *setting, average, block, **how)
     problems = problems_of("crammer_singer", weighted)
     kernel, compared = KINDS.get(kind, "linear"), 0

@@ -55,11 +55,11 @@ def data():
     return X, codes, weights
 
 
-def rows_of(kind, bias=0.0, dtype=np.float64, verbs=cpu):
-    """The data as rows of a kind, where `verbs` are."""
-    X = verbs.beside(data()[0].astype(dtype))
+def rows_of(kind, bias=0.0, dtype=np.float64, backend=cpu):
+    """The data as rows of a kind, on the device of `backend`."""
+    X = backend.to_device(data()[0].astype(dtype))
     if kind == "dense":
-        return DenseRows(X, bias) if verbs is cpu else GatheredRows(X, bias, squared_norms(X), verbs)
+        return DenseRows(X, bias) if backend is cpu else GatheredRows(X, bias, squared_norms(X), backend)
     if kind == "dense blocks":
         return DenseRows(np.asfortranarray(X), bias)
     if kind == "csr":
@@ -67,12 +67,12 @@ def rows_of(kind, bias=0.0, dtype=np.float64, verbs=cpu):
     if kind == "densified":
         from pegasos.backends.cuda.sparse import Densified
 
-        return GatheredRows(Densified(sp.csr_array(data()[0].astype(dtype))), bias, squared_norms(X), verbs)
+        return GatheredRows(Densified(sp.csr_array(data()[0].astype(dtype))), bias, squared_norms(X), backend)
     kernel = KERNELS[KINDS[kind]]
     if kind == "precomputed":
-        return KernelRows(kernel(X, X), Kernel("precomputed"), bias, verbs=verbs)
+        return KernelRows(kernel(X, X), Kernel("precomputed"), bias, backend=backend)
     X = sp.csr_array(X) if kind == "rbf csr" else X
-    return KernelRows(X, kernel, bias, cache_bytes=0 if kind == "rbf uncached" else 1e9, verbs=verbs)
+    return KernelRows(X, kernel, bias, cache_bytes=0 if kind == "rbf uncached" else 1e9, backend=backend)
 
 
 @cache

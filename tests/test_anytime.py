@@ -19,7 +19,7 @@ from pegasos.problem.columns import one_vs_rest
 from pegasos.rows import DenseRows, KernelRows, in_time_for
 from pegasos.rules.column import Rule
 from pegasos.solver.clock import Clock
-from pegasos.solver.solve import Schedule, Watcher, solve
+from pegasos.solver.solve import Hooks, Schedule, solve
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 5))
@@ -253,18 +253,18 @@ def test_a_callback_that_returns_true_ends_the_solve(batch):
 
 def test_progress_goes_from_0_to_1_and_may_end_the_solve():
     problems, seen = one_vs_rest(Y, 2).with_lam(0.01), []
-    solve(DenseRows(X), problems, Rule.PEGASOS, Schedule(max_passes=9), callback=Watcher(progress=seen.append))
+    solve(DenseRows(X), problems, Rule.PEGASOS, Schedule(max_passes=9), callback=Hooks(progress=seen.append))
     assert seen == sorted(seen)
     assert 0 < seen[0] < 0.2
     assert seen[-1] == 1.0
-    half = Watcher(progress=lambda done: done >= 0.5)
+    half = Hooks(progress=lambda done: done >= 0.5)
     found = solve(DenseRows(X), problems, Rule.PEGASOS, Schedule(max_passes=10), callback=half)
     assert found.steps[0] == 5 * 300
 
 
 def test_after_each_pass_the_model_may_be_looked_at():
     problems, seen = one_vs_rest(Y, 2).with_lam(0.01), []
-    watcher = Watcher(after_pass=lambda passes, model: seen.append((passes, model())) or passes == 4)
+    watcher = Hooks(after_pass=lambda passes, model: seen.append((passes, model())) or passes == 4)
     found = solve(DenseRows(X), problems, Rule.PEGASOS, Schedule(max_passes=10, average="weighted"), callback=watcher)
     assert [passes for passes, _ in seen] == [1, 2, 3, 4]
     three = solve(DenseRows(X), problems, Rule.PEGASOS, Schedule(max_passes=3, average="weighted"))

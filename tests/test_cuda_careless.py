@@ -203,7 +203,7 @@ def test_a_search_nobody_asked_a_gpu_for_goes_on_with_the_cpu(eager, monkeypatch
     solve = shared_runs.solve
 
     def refusing(rows, *args, **kwargs):
-        if rows.verbs.ON_GPU:
+        if rows.backend.ON_GPU:
             raise MemoryError("full")
         return solve(rows, *args, **kwargs)
 
@@ -319,10 +319,10 @@ def test_a_checkpoint_of_the_cpu_is_none_of_a_gpu(eager, tmp_path, monkeypatch):
 def test_states_come_home_in_the_order_they_had():
     import cupy
 
-    from pegasos.utils.arrays import home
+    from pegasos.utils.arrays import to_host
 
-    assert home(cupy.asarray(np.ones((3, 2))).T).flags.f_contiguous
-    assert home(cupy.asarray(np.ones((3, 2)))).flags.c_contiguous
+    assert to_host(cupy.asarray(np.ones((3, 2))).T).flags.f_contiguous
+    assert to_host(cupy.asarray(np.ones((3, 2)))).flags.c_contiguous
 
 
 def test_tf32_ends_with_the_last_that_wants_it():

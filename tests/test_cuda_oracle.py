@@ -20,7 +20,7 @@ pytestmark = needs_any
 
 @pytest.fixture(scope="module")
 def cuda(card):
-    """The verbs."""
+    """The backend."""
     from pegasos.backends import cuda
 
     return cuda
@@ -35,7 +35,7 @@ def test_wide_solve_equals_the_textbook_loop(cuda, kind, scheme, weighted, bias)
     compared = 0
     for turn, (sampling, rule, average) in enumerate(product(SAMPLINGS, RULES, AVERAGES)):
         block = BLOCKS[turn % len(BLOCKS)]
-        compared += compare(kind, scheme, weighted, bias, sampling, *rule, average, block, verbs=cuda)
+        compared += compare(kind, scheme, weighted, bias, sampling, *rule, average, block, backend=cuda)
     assert compared > 0.9 * 84 * 12
 
 
@@ -54,7 +54,7 @@ def rotation(kind, weighted, bias):
 def test_every_loss_equals_the_textbook_loop(cuda, kind, loss, weighted, bias):
     compared = 0
     for sampling, rule, average, block in rotation(kind, weighted, bias):
-        compared += compare(kind, SCHEMES[loss], weighted, bias, sampling, *rule, average, block, loss, verbs=cuda)
+        compared += compare(kind, SCHEMES[loss], weighted, bias, sampling, *rule, average, block, loss, backend=cuda)
     assert compared > 0.9 * 21 * problems_of(SCHEMES[loss], weighted).n_columns
 
 
@@ -65,7 +65,7 @@ def test_every_loss_equals_the_textbook_loop(cuda, kind, loss, weighted, bias):
 def test_crammer_singer_equals_its_textbook_loop(cuda, kind, weighted, bias):
     compared = 0
     for sampling, rule, average, block in rotation(kind, weighted, bias):
-        compared += compare_groups(kind, weighted, bias, sampling, *rule, average, block, verbs=cuda)
+        compared += compare_groups(kind, weighted, bias, sampling, *rule, average, block, backend=cuda)
     assert compared > 0.8 * 21 * 4
 
 
@@ -75,7 +75,7 @@ def test_crammer_singer_equals_its_textbook_loop(cuda, kind, weighted, bias):
 def test_float32_is_within_rounding_of_the_cpu(cuda, kind, rule):
     for sampling, average in product(SAMPLINGS, AVERAGES):
         setting = (kind, "ovr", True, BIAS, sampling, *rule, average)
-        found = wide_solve(*setting, dtype=np.float32, verbs=cuda)[1]
+        found = wide_solve(*setting, dtype=np.float32, backend=cuda)[1]
         assert found.model.dtype == np.float32
         exact = wide_solve("csr" if kind == "densified" else kind, *setting[1:])[1]
         for p in range(exact.model.shape[1]):
@@ -103,17 +103,17 @@ FEW = [
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_few_settings_equal_the_textbook_loop(cuda, kind, setting):
     rule, steps, sampling, average, block, scheme, weighted, bias = setting
-    assert compare(kind, scheme, weighted, bias, sampling, *rule, average, block, verbs=cuda, steps=steps) > 0
+    assert compare(kind, scheme, weighted, bias, sampling, *rule, average, block, backend=cuda, steps=steps) > 0
 
 
 @pytest.mark.parametrize("rule", [("pegasos", 1, False), ("pegasos", 7, True), ("sdca", 1, False)], ids=str)
 @pytest.mark.parametrize("loss", SCHEMES)
 def test_a_few_settings_of_every_loss_equal_the_textbook_loop(cuda, loss, rule):
     setting = ("rbf", SCHEMES[loss], True, BIAS, "replacement", *rule, "weighted", 64)
-    assert compare(*setting, loss, verbs=cuda, steps=30 if rule[1] == 1 else 10) > 0
+    assert compare(*setting, loss, backend=cuda, steps=30 if rule[1] == 1 else 10) > 0
 
 
 @pytest.mark.parametrize("rule", [("pegasos", 1, False), ("pegasos", 7, True), ("sdca", 1, False)], ids=str)
 def test_a_few_settings_of_crammer_singer_equal_the_textbook_loop(cuda, rule):
     setting = ("dense", True, BIAS, "replacement", *rule, "weighted", 64)
-    assert compare_groups(*setting, verbs=cuda, steps=30 if rule[1] == 1 else 10) > 0
+    assert compare_groups(*setting, backend=cuda, steps=30 if rule[1] == 1 else 10) > 0

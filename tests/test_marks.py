@@ -12,8 +12,8 @@ from pegasos.problem.sampling import Stream
 from pegasos.rows import KernelRows
 from pegasos.rules.column import Rule
 from pegasos.solver import stepper
-from pegasos.solver.read_points import Marks
-from pegasos.solver.solve import Schedule, Watcher, solve
+from pegasos.solver.read_points import ReadPoints
+from pegasos.solver.solve import Hooks, Schedule, solve
 from problems_for_oracle import BIAS, problems_of, rows_of
 
 STOPS = np.array([1, 13, 41, 60, 77])
@@ -81,7 +81,7 @@ def test_marks_are_where_separate_solves_end(kind, rule, batch, average, samplin
     rows, problems = rows_of(kind, BIAS), problems_of("ovr", True)
     steps, harvest = marks_of(problems), Harvest()
     schedule = dict(sampling=sampling, batch=batch, average=average)
-    found = solve_with(rows, problems, rule, Marks(steps, harvest), **schedule)
+    found = solve_with(rows, problems, rule, ReadPoints(steps, harvest), **schedule)
     np.testing.assert_array_equal(found.steps, steps[:, -1])
     assert_handed_over(harvest, steps, rows, problems, rule, **schedule)
 
@@ -92,7 +92,7 @@ def test_marks_are_where_separate_solves_end(kind, rule, batch, average, samplin
 def test_marks_of_pairs_groups_and_targets(kind, scheme, rule, batch):
     rows, problems = rows_of(kind), problems_of(scheme, False)
     steps, harvest, schedule = marks_of(problems), Harvest(), dict(batch=batch, average="weighted", project=False)
-    solve_with(rows, problems, rule, Marks(steps, harvest), **schedule)
+    solve_with(rows, problems, rule, ReadPoints(steps, harvest), **schedule)
     assert_handed_over(harvest, steps, rows, problems, rule, **schedule)
 
 
@@ -100,7 +100,7 @@ def test_marks_of_pairs_groups_and_targets(kind, scheme, rule, batch):
 def test_marks_do_not_depend_on_blocks(block):
     rows, problems = rows_of("rbf"), problems_of("ovr", False)
     steps, harvest = marks_of(problems), Harvest()
-    solve_with(rows, problems, "pegasos", Marks(steps, harvest), average="uniform", project=True, block=block)
+    solve_with(rows, problems, "pegasos", ReadPoints(steps, harvest), average="uniform", project=True, block=block)
     assert_handed_over(harvest, steps, rows, problems, "pegasos", average="uniform", project=True)
 
 
@@ -108,7 +108,7 @@ def test_marks_do_not_depend_on_blocks(block):
 def test_the_last_mark_of_a_suffix_average_is_that_of_a_separate_solve(kind):
     rows, problems = rows_of(kind), problems_of("ovr", False)
     steps, harvest = marks_of(problems)[:, -1:], Harvest()
-    solve_with(rows, problems, "pegasos", Marks(steps, harvest), average="suffix")
+    solve_with(rows, problems, "pegasos", ReadPoints(steps, harvest), average="suffix")
     assert_handed_over(harvest, steps, rows, problems, "pegasos", average="suffix")
 
 
@@ -118,7 +118,7 @@ def test_columns_within_tol_stand_at_all_marks_that_are_left(kind, average):
     rows, problems = rows_of(kind), problems_of("ovr", False)
     steps = np.tile([20, 200, 5_000, 10_000], (problems.n_columns, 1))
     harvest, schedule = Harvest(), dict(tol=0.02, average=average, certified=True)
-    found = solve_with(rows, problems, "sdca", Marks(steps, harvest), **schedule)
+    found = solve_with(rows, problems, "sdca", ReadPoints(steps, harvest), **schedule)
     apart = solve_with(rows, problems, "sdca", max_steps=10_000, **schedule)
     np.testing.assert_array_equal(found.steps, apart.steps)
     assert 20 < found.steps.min() < 5_000
@@ -133,7 +133,7 @@ def test_columns_within_tol_stand_at_all_marks_that_are_left(kind, average):
 def test_marks_that_fall_together_are_one_call():
     rows, problems = rows_of("dense"), problems_of("ovr", False).select([0])
     harvest = Harvest()
-    solve_with(rows, problems, "pegasos", Marks(np.array([[5, 9, 9, 9]]), harvest))
+    solve_with(rows, problems, "pegasos", ReadPoints(np.array([[5, 9, 9, 9]]), harvest))
     assert (len(harvest.models), harvest.calls) == (4, 2)
 
 
@@ -144,9 +144,9 @@ def test_a_solve_that_is_cut_short_hands_over_what_it_has(kind, rule, batch, end
     rows, problems = rows_of(kind), problems_of("ovr", False)
     steps = np.tile([2, 10**9, 2 * 10**9], (problems.n_columns, 1))
     ends = dict(max_time=0.02) if ended_by == "time" else {}
-    watcher = Watcher(progress=lambda done: True) if ended_by == "a watcher" else None
+    watcher = Hooks(progress=lambda done: True) if ended_by == "a watcher" else None
     harvest = Harvest()
-    found = solve_with(rows, problems, rule, Marks(steps, harvest), watcher, batch=batch, **ends)
+    found = solve_with(rows, problems, rule, ReadPoints(steps, harvest), watcher, batch=batch, **ends)
     assert len(harvest.models) == steps.size
     assert found.timed_out == (ended_by == "time")
     for (column, mark), model in harvest.models.items():

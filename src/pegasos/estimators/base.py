@@ -20,7 +20,7 @@ from pegasos.estimators.progress import CallbackSupportMixin, TaskTree, progress
 from pegasos.estimators.warm_start import Memory, missing_for_partial_fit, without_rows
 from pegasos.kernels.base import NAMES, USE_GAMMA, Kernel, scale_gamma, squared_norms
 from pegasos.solver.checkpoint import Checkpoint
-from pegasos.utils.arrays import beside, home, on_gpu
+from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 from pegasos.utils.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
 
         A fit that fails leaves the model before it whole.
         """
-        from pegasos.solver.solve import Watcher, solve  # Numba is imported when a fit first needs it
+        from pegasos.solver.solve import Hooks, solve  # Numba is imported when a fit first needs it
 
         task = self._task(y, sample_weight, X.dtype)
         problems, about = self._regularised(task.problems), task.about
@@ -233,7 +233,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         tasks = TaskTree(self, X, y, {"sample_weight": sample_weight}, passes, attributes)
         tasks.begin()
         with progress_shown(type(self).__name__, self.verbose) as (record, progress):
-            watcher = Watcher(record, progress, tasks.after_pass if tasks.watched else None)
+            watcher = Hooks(record, progress, tasks.after_pass if tasks.watched else None)
 
             def solved(where, share: float):
                 rows = self._rows(where, squares, kernel, bias, schedule, until, landmarks=landmarks, share=share)
@@ -277,7 +277,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
             "support_": support,
             "support_vectors_": np.empty((0, 0), X.dtype)
             if kernel.name == "precomputed"
-            else home(X[beside(support, X)]),
+            else to_host(X[to_device_of(support, X)]),
             "dual_coef_": np.ascontiguousarray(coefficients[support].T),
         }
 
@@ -315,7 +315,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         """The state to go on from, or None, the fingerprint of the rows if anyone will ask, and known landmarks."""
         if not self.warm_start:
             return None, None, None
-        rows_id = fingerprint(home(X), problems.labelings, problems.weights)
+        rows_id = fingerprint(to_host(X), problems.labelings, problems.weights)
         memory = getattr(self, "_memory", None)
         if memory is None:
             return None, rows_id, None

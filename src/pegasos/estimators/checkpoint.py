@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 
 from pegasos.solver.checkpoint import Checkpoint
-from pegasos.utils.arrays import home, on_gpu
+from pegasos.utils.arrays import on_gpu, to_host
 from pegasos.utils.fingerprint import fingerprint
 
 NOT_DECISIVE = ("checkpoint", "max_time", "verbose", "warm_start")  # parameters that no step depends on
@@ -22,7 +22,7 @@ def keeper_of(estimator, X, there, problems, state, seed: int):
     from pegasos.solver.checkpoint_file import SnapshotFile
 
     identity = identity_of(estimator)
-    identity["the data"] = fingerprint(home(X), problems.labelings, problems.weights, problems.row_sets)
+    identity["the data"] = fingerprint(to_host(X), problems.labelings, problems.weights, problems.row_sets)
     identity["the device"] = "a GPU" if on_gpu(there) else "the CPU"
     identity["the fit before"] = "none" if state is None else fingerprint(state.sums)
     return SnapshotFile(checkpoint, identity, seed)

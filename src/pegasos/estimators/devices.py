@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from pegasos.kernels.base import canonical
-from pegasos.utils.arrays import DeviceMissing, beside, home, on_gpu
+from pegasos.utils.arrays import DeviceMissing, on_gpu, to_device_of, to_host
 
 WORTH_A_GPU = 1e11  # multiplications that take longer on a CPU than a GPU needs to wake up
 FREE_SHARE = 0.6  # of the GPU's free memory: what `cache_size` is by default
@@ -74,7 +74,7 @@ def received(X):
 
 def on_host(values):
     """Targets, weights or labels on the host; lists and frames as they are."""
-    return home(received(values))
+    return to_host(received(values))
 
 
 def like(result: np.ndarray, X) -> Any:
@@ -82,7 +82,7 @@ def like(result: np.ndarray, X) -> Any:
     if result.dtype.kind not in "biuf":
         return result
     if on_gpu(X):
-        return beside(result, X)
+        return to_device_of(result, X)
     if _library_of(X) == "torch" and X.device.type == "cuda":
         import torch
 
@@ -204,7 +204,7 @@ def place_of(estimator, X, multiplications: float) -> tuple[bool, ...]:
 def placed(estimator, X, multiplications: float = 0.0):
     """The rows where the work is to be done."""
     if not wants_gpu(estimator, X, multiplications):
-        return home(X)
+        return to_host(X)
     if on_gpu(X):
         return X
     try:
@@ -243,7 +243,7 @@ def verbs_beside(X) -> dict[str, Any]:
         return {}
     from pegasos.backends import cuda
 
-    return {"verbs": cuda}
+    return {"backend": cuda}
 
 
 def multiplications(estimator, X, problems, schedule) -> float:

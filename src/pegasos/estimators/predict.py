@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import devices
 from pegasos.kernels.base import PARTIAL_SUMS, canonical
-from pegasos.utils.arrays import beside, home, on_gpu
+from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 
 BYTES_PER_PREDICTION = 64e6
 
@@ -36,7 +36,7 @@ class Predicting:
             X = devices.checked_rows(self, X, reset=False)
             if self.device != "cpu" and devices.missing() is None:
                 return self._scores_on_gpu(X)
-            X = home(X)
+            X = to_host(X)
         precomputed = self._kernel.name == "precomputed"
         X = validate_data(
             self, X, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32], reset=False
@@ -99,8 +99,8 @@ class Predicting:
                 found = self._kernel.scores(part.astype(coefficients.dtype, copy=False), support, coefficients)
             else:
                 return
-            scores[rows] = home(found)
+            scores[rows] = to_host(found)
 
         with devices.precision(self.device):
             devices.in_parts(some, X.shape[0], devices.ROWS_AT_ONCE)
-        return scores + beside(self.intercept_, scores)
+        return scores + to_device_of(self.intercept_, scores)

@@ -91,7 +91,7 @@ def recording() -> Iterator[None]:
 def progress_shown(
     name: str, verbose: int, line: str = LINE
 ) -> Iterator[tuple[Callable[[dict], None] | None, Callable | None]]:
-    """Yield (record, progress), what a `solver.Watcher` calls: a bar on a terminal or in a notebook, else lines."""
+    """Yield (record, progress), what a `solver.Hooks` calls: a bar on a terminal or in a notebook, else lines."""
     if not verbose:
         yield (lambda record: None) if _recorded.get() else None, None
         return

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight
 from pegasos.estimators import devices
 from pegasos.kernels.base import Kernel, lowest_exponent
 from pegasos.problem.columns import Problems
-from pegasos.utils.arrays import beside, home, on_gpu
+from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 
 SAMPLE = 200  # rows of the kernel matrix that are looked at
 WIDEST_RATIO = 1e3
@@ -183,7 +183,7 @@ def check_magnitudes(X, squares: np.ndarray | None, kernel: Kernel, bias: float,
 
 
 def _hint_uneven(X, bias: float) -> None:
-    sizes = home(np.maximum(X.max(axis=0), -X.min(axis=0))) if on_gpu(X) else np.zeros(X.shape[1])
+    sizes = to_host(np.maximum(X.max(axis=0), -X.min(axis=0))) if on_gpu(X) else np.zeros(X.shape[1])
     for first in range(0, 0 if on_gpu(X) else len(X), 256):  # both looks at a part while it is in the cache
         part = X[first : first + 256]
         if len(part) == 256 and part.flags.c_contiguous:  # sixteen rows side by side: long loops are faster
@@ -217,9 +217,9 @@ def check_definite(X, kernel: Kernel, tol: float | None) -> bool:
     if kernel.name == "linear":
         return True
     places = np.unique(np.linspace(0, X.shape[0] - 1, SAMPLE).astype(int))
-    there = beside(places, X)
+    there = to_device_of(places, X)
     rows = X[there]
-    values = home(rows[:, there] if kernel.name == "precomputed" else kernel(rows, rows))
+    values = to_host(rows[:, there] if kernel.name == "precomputed" else kernel(rows, rows))
     if kernel.name in ("rbf", "laplacian"):
         _warn_underflow(values, kernel)
         return True

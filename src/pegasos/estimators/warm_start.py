@@ -50,7 +50,7 @@ class Memory:
 def without_rows(state: State) -> State:
     """The state of a linear model without what it knows of its rows: other rows may follow."""
     columns = state.columns.copy()
-    columns["whole"], columns["best_dual"] = False, -np.inf
+    columns["pass_is_feasible"], columns["best_dual"] = False, -np.inf
     none = state.sums[:0, :0]
     return replace(state, columns=columns, alpha=none, violations=none, products=none, position=None)
 

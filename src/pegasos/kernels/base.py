@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import safe_sparse_dot
 
 from pegasos.backends.threads import share_out
-from pegasos.utils.arrays import beside, home, on_gpu, room
+from pegasos.utils.arrays import empty_on_device_of, on_gpu, to_device_of, to_host
 
 FROM_PRODUCT = ("linear", "rbf", "poly", "sigmoid")
 NAMES = (*FROM_PRODUCT, "laplacian", "precomputed")
@@ -105,7 +105,7 @@ class Kernel:
 
     def _squares_of(self, X, known):
         """Squared norms of the rows in their own type, where the kernel needs them and they are not known."""
-        return beside(squared_norms(X).astype(X.dtype), X) if self.name == "rbf" and known is None else known
+        return to_device_of(squared_norms(X).astype(X.dtype), X) if self.name == "rbf" and known is None else known
 
     def transform(self, products: np.ndarray, x_squares, z_squares) -> np.ndarray:
         """Turn inner products into kernel values, in place, a few rows at a time so that they stay in the cache."""
@@ -148,7 +148,7 @@ class Kernel:
         array to write to.
         """
         n_rows = X.shape[0]
-        matrix = room((n_rows, n_rows), X) if out is None else out
+        matrix = empty_on_device_of((n_rows, n_rows), X) if out is None else out
         tile_size, threads = (GPU_TILE, 1) if on_gpu(X) else (TILE, None)
         halved = self.name in FROM_PRODUCT and (products is not None or not hasattr(X, "indptr"))
         if halved and products is None and n_rows > STRIP:
@@ -189,7 +189,7 @@ class Kernel:
     def _called(self, X, Z) -> np.ndarray:
         assert self.function is not None
         values = self.function(X, Z, **self.params)
-        values = beside(values, X) if on_gpu(X) else np.asarray(values)
+        values = to_device_of(values, X) if on_gpu(X) else np.asarray(values)
         if values.shape != (X.shape[0], Z.shape[0]):
             raise ValueError(
                 f"The kernel function returned an array of shape {values.shape} for {X.shape[0]} rows against "
@@ -228,7 +228,7 @@ def inner_products(X, go_on: Callable[[float], bool]) -> np.ndarray | None:
 
     ``go_on(part)`` is asked after each strip, with the part of the work that is done; None if it says no.
     """
-    products = room((X.shape[0], X.shape[0]), X)
+    products = empty_on_device_of((X.shape[0], X.shape[0]), X)
     for rows in _slices(X.shape[0], GPU_TILE if on_gpu(X) else STRIP):
         if rows.start and not go_on((rows.start / X.shape[0]) ** 2):
             return None
@@ -256,7 +256,7 @@ def squared_norms(X) -> np.ndarray:
     """||x||² of every row, in float64."""
     if not hasattr(X, "indptr"):
         with np.errstate(over="ignore", under="ignore"):
-            return home(np.einsum("ij,ij->i", X, X)).astype(np.float64)
+            return to_host(np.einsum("ij,ij->i", X, X)).astype(np.float64)
     squares = np.zeros(X.shape[0])
     at_once = rows_of_entries(X, 2**16)  # in parts: a square of all entries would be a copy of X
     for first in range(0, X.shape[0], at_once):
@@ -303,7 +303,7 @@ def spread(X, weights=None) -> float:
     """Weighted variance of all entries of X, in float64, without a copy of X."""
     weights = np.ones(X.shape[0]) if weights is None else weights
     total = weights.sum() * X.shape[1]
-    mean = float(weights @ np.asarray(home(X.sum(axis=1, dtype=np.float64))).ravel()) / total
+    mean = float(weights @ np.asarray(to_host(X.sum(axis=1, dtype=np.float64))).ravel()) / total
     if hasattr(X, "indptr"):
         return float(weights @ squared_norms(X)) / total - mean**2
     squares = 0.0

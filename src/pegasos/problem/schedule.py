@@ -90,16 +90,16 @@ def column_records(rows: Rows, problems: Problems, weights, schedule: Schedule, 
     columns["lam"] = problems.lam
     columns["n_rows"] = n_rows
     columns["epsilon"] = problems.epsilon
-    columns["zero"] = zero_objectives(problems, weights, loss)
+    columns["zero_objective"] = zero_objectives(problems, weights, loss)
     columns["share"] = 1.0 / schedule.batches(n_rows)
-    columns["radius"] = np.sqrt(columns["zero"] / problems.lam)  # λ||w||² ≤ P(0) at the optimum, by duality
+    columns["radius"] = np.sqrt(columns["zero_objective"] / problems.lam)  # λ||w||² ≤ P(0) at the optimum, by duality
     columns["limit"] = schedule.steps(n_rows)
     columns["horizon"] = 2**62 if schedule.endless else columns["limit"]
     columns["shrink"] = 1.0
-    columns["whole"] = rule != Rule.OGD and (schedule.batch is None or schedule.sampling != "replacement")
+    columns["pass_is_feasible"] = rule != Rule.OGD and (schedule.batch is None or schedule.sampling != "replacement")
     columns["best_dual"] = -np.inf
     if loss == Loss.SQUARED_HINGE and rule == Rule.PEGASOS:
-        columns["ahead"] = _largest_curvature(rows, weights, columns) / problems.lam
+        columns["step_offset"] = _largest_curvature(rows, weights, columns) / problems.lam
     if rule == Rule.OGD:
         columns["radius"] = columns["radius"] if schedule.radius is None else schedule.radius
         norms = np.sqrt(np.max(rows.squares[:, None] * (weights != 0), axis=0))[columns["row_set"]]

@@ -50,10 +50,10 @@ class Rows:
     largest_block_batch = 1024  # a larger batch fills blocks by itself and needs no look-ahead
     block_length: int | None = None  # draws of a look-ahead block, where the kind of rows decides
 
-    def __init__(self, X, n_state: int, bias: float, verbs: Any = cpu):
+    def __init__(self, X, n_state: int, bias: float, backend: Any = cpu):
         self.X = X
-        self.verbs, self.xp = verbs, verbs.xp
-        self.at_once = verbs.AT_ONCE  # rows of one product
+        self.backend, self.xp = backend, backend.xp
+        self.at_once = backend.ROWS_AT_ONCE  # rows of one product
         self.n_rows = X.shape[0]
         self.n_state = n_state
         self.dtype = np.dtype(X.dtype)
@@ -73,7 +73,7 @@ class Rows:
 
     def way(self, columns_per_row: float) -> Way:
         """How single steps go when a row belongs to so many columns; on a GPU many have to go side by side."""
-        return Way.BLOCKS if self.verbs.ON_GPU else self._way(columns_per_row)
+        return Way.BLOCKS if self.backend.ON_GPU else self._way(columns_per_row)
 
     @property
     def squares(self) -> np.ndarray:
@@ -139,7 +139,7 @@ class Rows:
     def model_scores(self, index: np.ndarray, state: State) -> np.ndarray:
         """Scores of the rows `index` by the model that `state` reports, shape (P, rows)."""
         model = state.model().astype(self.dtype, copy=False)
-        index = self.verbs.beside(index)
+        index = self.backend.to_device(index)
         scores = self.xp.empty((model.shape[1], len(index)), self.dtype)
         for first in range(0, len(index), self.at_once):
             part = slice(first, first + self.at_once)
@@ -166,7 +166,7 @@ class Rows:
 
     def square_norms(self, coefficients: np.ndarray) -> np.ndarray:
         """||w||² of each column, in float64."""
-        return self.verbs.home(self.xp.einsum("ij,ij->j", coefficients, coefficients, dtype=np.float64))
+        return self.backend.to_host(self.xp.einsum("ij,ij->j", coefficients, coefficients, dtype=np.float64))
 
     def _way(self, columns_per_row):
         return Way.BLOCKS

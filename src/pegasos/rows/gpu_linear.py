@@ -15,9 +15,9 @@ from pegasos.rows.base import Rows
 class GatheredRows(Rows):
     """Rows of a dense or CSR matrix on the GPU (`backends.cuda`); the state is W, features × columns."""
 
-    def __init__(self, X, bias: float, squares: np.ndarray, verbs: Any, most_bytes: float = np.inf):
-        super().__init__(X, X.shape[1] + (bias > 0), 0.0, verbs)
-        self.constant = verbs.beside(np.full(int(bias > 0), bias, self.dtype))
+    def __init__(self, X, bias: float, squares: np.ndarray, backend: Any, most_bytes: float = np.inf):
+        super().__init__(X, X.shape[1] + (bias > 0), 0.0, backend)
+        self.constant = backend.to_device(np.full(int(bias > 0), bias, self.dtype))
         self._squares = squares + bias**2
         self.at_once = int(np.clip(most_bytes / (4 * X.shape[1] * self.dtype.itemsize), 16, self.at_once))
 
@@ -32,13 +32,13 @@ class GatheredRows(Rows):
 
     def _values(self, index, whole):
         index = self.xp.arange(self.n_rows)[index] if isinstance(index, slice) else index
-        return self.verbs.gathered(self.X, index, self.constant)
+        return self.backend.gathered(self.X, index, self.constant)
 
     def _products(self, block, sums):
-        return self.verbs.product(sums.T, block.values.T)
+        return self.backend.product(sums.T, block.values.T)
 
     def _gram(self, block):
-        return self.verbs.product(block.values, block.values.T)
+        return self.backend.product(block.values, block.values.T)
 
     def _add(self, block, pulls, sums):
-        self.verbs.add_product(sums, block.values.T, pulls.T)
+        self.backend.add_product(sums, block.values.T, pulls.T)

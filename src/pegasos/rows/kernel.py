@@ -36,9 +36,9 @@ class KernelRows(Rows):
 
     def __init__(
         self, X, kernel: Kernel, bias: float = 0.0, cache_bytes: float = 2e9, draws: float = np.inf, squares=None,
-        until: float = np.inf, matrix: np.ndarray | None = None, keep: bool = True, verbs: Any = cpu,
+        until: float = np.inf, matrix: np.ndarray | None = None, keep: bool = True, backend: Any = cpu,
     ):  # fmt: skip
-        super().__init__(X, X.shape[0], bias, verbs)
+        super().__init__(X, X.shape[0], bias, backend)
         self.kernel = kernel
         self.matrix: Any = matrix
         if kernel.name == "precomputed":
@@ -46,9 +46,9 @@ class KernelRows(Rows):
             return
         self.norms = None
         if kernel.name == "rbf":
-            self.norms = verbs.beside(squared_norms(X) if squares is None else squares).astype(self.dtype)
+            self.norms = backend.to_device(squared_norms(X) if squares is None else squares).astype(self.dtype)
         self._support: Any = None  # on a GPU: to find support rows takes longer than to go over all
-        if not verbs.ON_GPU:
+        if not backend.ON_GPU:
             self._support = SupportRows(X, self.norms, max(cache_bytes / 2, LEAST_SUPPORT_BYTES))
         fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
         if matrix is None and keep and fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
@@ -93,8 +93,8 @@ class KernelRows(Rows):
     def squares(self) -> np.ndarray:
         """K(x, x) of the rows, the constant feature included."""
         if self.matrix is None:
-            return self.verbs.home(self.kernel.diagonal(self.X, self.norms)) + self.bias**2
-        return self.verbs.home(self.matrix.diagonal()).astype(np.float64) + self.bias**2
+            return self.backend.to_host(self.kernel.diagonal(self.X, self.norms)) + self.bias**2
+        return self.backend.to_host(self.matrix.diagonal()).astype(np.float64) + self.bias**2
 
     def products(self, n_columns):
         """Room for <S, x> of all rows; a column's numbers lie side by side."""
@@ -113,16 +113,16 @@ class KernelRows(Rows):
         """Scores of the rows `index` by the model that `state` reports; the last iterate's may be read off."""
         if not state.products.size or state.average != Average.LAST:
             return super().model_scores(index, state)
-        scores = state.products[self.verbs.beside(index)].T
+        scores = state.products[self.backend.to_device(index)].T
         if self.bias > 0:
             scores = scores + self.bias * state.sums[-1][:, None]
-        return (scores * self.verbs.beside(state.scales)[:, None]).astype(self.dtype)
+        return (scores * self.backend.to_device(state.scales)[:, None]).astype(self.dtype)
 
     def follow(self, block, pulls, state) -> None:
         """Bring the kept scores up to date with the pulls of a block."""
         if state.products.size:
             strip = block.values.values if isinstance(block.values, Strip) else None
-            self.verbs.follow(state.products, self.matrix, block.rows, strip, pulls)
+            self.backend.follow(state.products, self.matrix, block.rows, strip, pulls)
 
     def refresh(self, state) -> None:
         """Compute the kept scores anew, now and then, so that rounding does not pile up."""
@@ -155,7 +155,7 @@ class KernelRows(Rows):
         """Inner products of the block's rows; with the matrix at hand the diagonal will do to begin with."""
         if self.matrix is None or isinstance(block.values, Strip):
             return super().gram(block)
-        values, known = self.verbs.gram_of(self.matrix, block.rows, self.bias)
+        values, known = self.backend.gram_of(self.matrix, block.rows, self.bias)
         return Gram(values, known, self.matrix, self.bias)
 
     def _gram(self, block):
@@ -168,7 +168,7 @@ class KernelRows(Rows):
         return None if self.norms is None else self.norms[block.rows]
 
     def _add(self, block, pulls, sums):
-        self.verbs.scatter_rows(sums, block.rows, pulls)
+        self.backend.scatter_rows(sums, block.rows, pulls)
 
     def square_norms(self, coefficients):
         """||w||² of each column: one scoring pass."""
@@ -176,7 +176,7 @@ class KernelRows(Rows):
         for block in self.blocks():
             own = coefficients[block.rows]
             norms += self.xp.einsum("ip,pi->p", own, self.scores(block, coefficients), dtype=np.float64)
-        return self.verbs.home(norms)
+        return self.backend.to_host(norms)
 
 
 def in_time_for(until: float) -> Callable[[float], bool]:

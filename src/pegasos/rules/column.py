@@ -30,9 +30,9 @@ COLUMN = np.dtype(
         ("lam", np.float64),
         ("n_rows", np.float64),
         ("epsilon", np.float64),  # width of the ε-insensitive loss
-        ("zero", np.float64),  # objective of the zero model
+        ("zero_objective", np.float64),  # objective of the zero model
         ("share", np.float64),  # what one row's pull counts: 1 / batch size
-        ("ahead", np.float64),  # steps by which the step size is ahead: unbounded pulls begin with small steps
+        ("step_offset", np.float64),  # steps by which the step size is ahead: unbounded pulls begin with small steps
         ("rate", np.float64),  # step size of online gradient descent
         ("radius", np.float64),  # projection keeps ||w|| within it
         ("limit", np.int64),  # steps at which the column is finished
@@ -40,13 +40,19 @@ COLUMN = np.dtype(
         ("steps", np.int64),
         ("shrink", np.float64),  # product of the projection factors since the last fold
         ("average", np.float64),  # Σ weight * scale of the iterates in the average
-        ("since", np.int64),  # the step at which the average began
-        ("window", np.int64),  # a windowed average begins after this step ...
-        ("turn", np.int64),  # ... and begins anew after this one
-        ("square", np.float64),  # ||S||²
-        ("mass", np.float64),  # Σ y * pull: what the dual objective counts
-        ("whole", np.bool_),  # whether a whole pass ends in a feasible dual point: the rows did all the pulling, evenly
-        ("extra", np.float64),  # ... once it is divided by 1 + extra / steps: a raised lam has raised earlier pulls
+        ("average_start", np.int64),  # the step at which the average began
+        ("window_start", np.int64),  # a windowed average begins after this step ...
+        ("window_end", np.int64),  # ... and begins anew after this one
+        ("norm_squared", np.float64),  # ||S||²
+        ("dual_linear", np.float64),  # Σ y * pull: what the dual objective counts
+        (
+            "pass_is_feasible",
+            np.bool_,
+        ),  # whether a whole pass ends in a feasible dual point: the rows did all the pulling, evenly
+        (
+            "dual_excess",
+            np.float64,
+        ),  # ... once it is divided by 1 + extra / steps: a raised lam has raised earlier pulls
         ("best_dual", np.float64),  # highest dual objective met so far, -inf before the first
     ],
     align=True,

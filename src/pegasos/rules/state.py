@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pegasos.rules.column import COLUMN, Average, Rule
-from pegasos.utils.arrays import beside, home
+from pegasos.utils.arrays import to_device_of, to_host
 
 
 class Position(NamedTuple):
@@ -86,7 +86,7 @@ class State:
         columns = np.zeros(weights.shape[1], COLUMN)
         columns["place"] = np.arange(len(columns))
         columns["lam"], columns["steps"], columns["shrink"] = lam, steps, 1.0
-        columns["best_dual"], columns["square"] = -np.inf, np.nan  # the rows will tell the norm
+        columns["best_dual"], columns["norm_squared"] = -np.inf, np.nan  # the rows will tell the norm
         none = np.zeros((0, 0), weights.dtype)
         scales = (columns["lam"] * steps).astype(weights.dtype)
         return cls(columns, weights * scales, none, none, none, none, none, Rule.PEGASOS, Average.LAST)
@@ -100,7 +100,7 @@ class State:
         columns = np.zeros(sums.shape[1], COLUMN)
         columns["place"] = np.arange(len(columns))
         columns["lam"], columns["shrink"] = lam, 1.0
-        columns["best_dual"], columns["square"] = -np.inf, np.nan  # the rows will tell the norm
+        columns["best_dual"], columns["norm_squared"] = -np.inf, np.nan  # the rows will tell the norm
         none = np.zeros((0, 0), sums.dtype)
         return cls(columns, sums, none, none, alpha, none, none, Rule.SDCA, Average.LAST)
 
@@ -123,7 +123,7 @@ class State:
         if self.rule == Rule.OGD:
             return columns["shrink"].copy()
         steps = columns["steps"]
-        ahead = np.maximum(steps, 1) + columns["ahead"]
+        ahead = np.maximum(steps, 1) + columns["step_offset"]
         return np.where(steps > 0, columns["shrink"] / (columns["lam"] * ahead), 0.0)
 
     def model(self) -> np.ndarray:
@@ -131,9 +131,9 @@ class State:
         columns, steps = self.columns, self.columns["steps"]
         dtype = self.sums.dtype
         if self.average == Average.LAST:
-            return self.sums * beside(self.scales.astype(dtype), self.sums)
+            return self.sums * to_device_of(self.scales.astype(dtype), self.sums)
         # The present iterate is not yet in the average: `uniform` leaves it out, the others end with it.
-        since = columns["window"] if self.average == Average.WINDOW else columns["since"]
+        since = columns["window_start"] if self.average == Average.WINDOW else columns["average_start"]
         begun = steps > since
         if self.average == Average.UNIFORM:
             total, count = columns["average"], steps - since
@@ -142,20 +142,20 @@ class State:
         else:
             total, count = columns["average"] + self.scales, steps - since
         count = np.maximum(count, 1)
-        mean = self.sums * beside(np.where(begun, total / count, self.scales).astype(dtype), self.sums)
-        mean -= self.weighted * beside((1.0 / count).astype(dtype), self.sums)
+        mean = self.sums * to_device_of(np.where(begun, total / count, self.scales).astype(dtype), self.sums)
+        mean -= self.weighted * to_device_of((1.0 / count).astype(dtype), self.sums)
         if self.average == Average.WINDOW:
-            young = 2 * (steps - columns["window"]) < columns["turn"] - columns["window"]
-            young &= columns["window"] > columns["since"]
+            young = 2 * (steps - columns["window_start"]) < columns["window_end"] - columns["window_start"]
+            young &= columns["window_start"] > columns["average_start"]
             if young.any():
-                places = beside(np.flatnonzero(young), self.sums)
+                places = to_device_of(np.flatnonzero(young), self.sums)
                 mean[:, places] = self.previous[:, places]
         return mean
 
     def select(self, keep: np.ndarray) -> State:
         """The state of some of the columns; `alpha` stays a view of `sums` where it is one."""
         places = np.flatnonzero(keep)
-        there = beside(places, self.sums)
+        there = to_device_of(places, self.sums)
 
         def pick(array):
             if not array.size:
@@ -179,7 +179,7 @@ class State:
         """Write the columns of `part` to their places in this state, which holds all columns."""
         places = part.columns["place"]
         self.columns[places] = part.columns
-        places = beside(places, self.sums)
+        places = to_device_of(places, self.sums)
         for name in ("sums", "weighted", "previous", "alpha", "violations", "products"):
             target = getattr(self, name)
             if target.size:
@@ -188,40 +188,40 @@ class State:
     def turn_windows(self) -> None:
         """Begin a new window in the columns whose present one is complete; its mean becomes the previous one."""
         columns = self.columns
-        due = (columns["steps"] == columns["turn"]) & ~self.finished
+        due = (columns["steps"] == columns["window_end"]) & ~self.finished
         if self.average != Average.WINDOW or not due.any():
             return
         if due.all():
             self.previous[...] = self.model()
             self.weighted[...] = 0.0
         else:
-            places = beside(np.flatnonzero(due), self.sums)
+            places = to_device_of(np.flatnonzero(due), self.sums)
             self.previous[:, places] = self.select(due).model()
             self.weighted[:, places] = 0.0
         columns["average"][due] = 0.0
-        columns["window"][due] = columns["turn"][due]
-        columns["turn"][due] = next_turn(columns[due], self.rule)
+        columns["window_start"][due] = columns["window_end"][due]
+        columns["window_end"][due] = next_turn(columns[due], self.rule)
 
     def rescale(self, factors: np.ndarray, moved: np.ndarray | None = None) -> None:
         """Multiply S by `factors`; U loses `moved` times the old S."""
         if (factors == 1.0).all() and (moved is None or not moved.any()):
             return
         if moved is not None and self.weighted.size:
-            self.weighted -= self.sums * beside(moved.astype(self.sums.dtype), self.sums)
-        factors = beside(factors.astype(self.sums.dtype), self.sums)
+            self.weighted -= self.sums * to_device_of(moved.astype(self.sums.dtype), self.sums)
+        factors = to_device_of(factors.astype(self.sums.dtype), self.sums)
         self.sums *= factors
         if self.products.size:
             self.products *= factors
         if not self.alpha_in_sums:
             self.alpha *= factors[: self.alpha.shape[1]]
 
-    def beside(self, array) -> State:
+    def to_device_of(self, array) -> State:
         """The same state where `array` is: this very one, or a copy on its device."""
-        return self._moved(lambda own: beside(own, array))
+        return self._moved(lambda own: to_device_of(own, array))
 
-    def home(self) -> State:
+    def to_host(self) -> State:
         """The same state on the host: this very one, or a copy."""
-        return self._moved(home)
+        return self._moved(to_host)
 
     def _moved(self, move) -> State:
         sums = move(self.sums)
@@ -247,8 +247,8 @@ def next_turn(columns: np.ndarray, rule: Rule) -> np.ndarray:
     and each earlier one the second half of what comes before it, so that an early stop finds a window of a good size.
     """
     if rule == Rule.SDCA:
-        return columns["window"] + columns["n_rows"].astype(np.int64)
+        return columns["window_start"] + columns["n_rows"].astype(np.int64)
     ends = columns["horizon"].copy()
-    while (later := (ends // 2 > columns["window"]) & (ends // 2 >= columns["steps"])).any():
+    while (later := (ends // 2 > columns["window_start"]) & (ends // 2 >= columns["steps"])).any():
         ends[later] //= 2
     return ends

@@ -44,7 +44,7 @@ def scale_of(column, rule):
         return column.shrink
     if column.steps == 0:
         return 0.0
-    return column.shrink / (column.lam * (column.steps + column.ahead))
+    return column.shrink / (column.lam * (column.steps + column.step_offset))
 
 
 @register_jitable
@@ -52,9 +52,9 @@ def weight_of(column, average):
     """Weight that the present iterate has in the average."""
     if average == Average.UNIFORM:
         return 1.0
-    if average == Average.WEIGHTED and column.steps > column.since:
+    if average == Average.WEIGHTED and column.steps > column.average_start:
         return float(column.steps)
-    if average == Average.WINDOW and column.steps > column.window:
+    if average == Average.WINDOW and column.steps > column.window_start:
         return 1.0
     return 0.0
 
@@ -127,8 +127,8 @@ def mark_of(loss, y, place):
 @register_jitable
 def account(column, v, mark, product, self_product):
     """Follow ||S||² and Σ mark·v exactly; `product` is <S, x> with all earlier pulls in S."""
-    column.square += v * (2.0 * product + v * self_product)
-    column.mass += v * mark
+    column.norm_squared += v * (2.0 * product + v * self_product)
+    column.dual_linear += v * mark
 
 
 @register_jitable
@@ -137,7 +137,7 @@ def close_step(columns, lead, size, rule, project):
     square = 0.0
     for p in range(lead, lead + size):
         columns[p].steps += 1
-        square += columns[p].square
+        square += columns[p].norm_squared
     if not project:
         return False
     first = columns[lead]
@@ -151,8 +151,8 @@ def close_step(columns, lead, size, rule, project):
 @register_jitable
 def folded(column):
     """Forget `shrink` once the caller has multiplied S by it and moved ``average * S`` into U."""
-    column.square *= column.shrink * column.shrink
-    column.mass *= column.shrink
+    column.norm_squared *= column.shrink * column.shrink
+    column.dual_linear *= column.shrink
     column.shrink = 1.0
     column.average = 0.0
 

@@ -12,7 +12,7 @@ from pegasos.estimators.base import Task
 from pegasos.rows import Rows
 from pegasos.rules.state import State
 from pegasos.search.column_plan import Lane, Place
-from pegasos.utils.arrays import beside, home
+from pegasos.utils.arrays import to_device_of, to_host
 
 
 class Harvest:
@@ -43,8 +43,8 @@ class Harvest:
         scores: dict[str, Any] = {side: self.rows.model_scores(index[side], state) for side in sides}
         if run.light and self._by_hits(place, state, which, scores):
             return
-        scores = {side: home(values) for side, values in scores.items()}
-        model = None if run.light else home(state.model()).astype(run.rows.dtype, copy=False)
+        scores = {side: to_host(values) for side, values in scores.items()}
+        model = None if run.light else to_host(state.model()).astype(run.rows.dtype, copy=False)
         lanes = self.lane_of[places]
         owners = np.where(which, self.owners[places], -1)  # of the stops that the columns stand at
         for lane in np.unique(lanes):
@@ -79,8 +79,8 @@ class Harvest:
         for side, values in scores.items():
             by_class = values.reshape(-1, size, values.shape[1])
             labels = by_class.argmax(axis=1) if size > 1 else by_class[:, 0] > 0
-            truth = beside(place.fold.codes(side, task.about["classes_"]), labels)
-            found[side] = home((labels == truth).sum(axis=1)) / values.shape[1]
+            truth = to_device_of(place.fold.codes(side, task.about["classes_"]), labels)
+            found[side] = to_host((labels == truth).sum(axis=1)) / values.shape[1]
         seconds = (time.perf_counter() - began) / max(1, (owners[::size] >= 0).sum())
         for number, (lane, stops) in enumerate(zip(lanes[::size], owners[::size], strict=True)):
             for owner in stops[stops >= 0]:
@@ -119,7 +119,7 @@ class Harvest:
         run, n_state = self.run, self.run.rows.n_state
         model = cell.values["model"].T
         model = np.vstack([model[train if run.rows.dual else slice(n_state)], model[n_state:]])  # with the constant's
-        there = beside(train, run.data.X)
+        there = to_device_of(train, run.data.X)
         X = run.data.X[there][:, there] if run.data.pairwise else run.data.X[there]
         found = run.estimator._model_attributes(model, X, run.kernel, run.bias, task.offset, run.landmarks)
         if run.landmarks is not None:  # their places among the training rows, in order

@@ -18,7 +18,7 @@ from pegasos.rules.column import Average, Rule
 from pegasos.search.grouping import same
 from pegasos.search.kernel_cache import Matrices
 from pegasos.search.results import Fold
-from pegasos.utils.arrays import beside, home
+from pegasos.utils.arrays import to_device_of, to_host
 
 DECIDE_TASKS = ("multi_class", "class_weight", "epsilon", "fit_intercept", "loss")  # ... and linear or not
 
@@ -48,7 +48,7 @@ class Data:
     @cached_property
     def host(self):
         """The rows on the host."""
-        return home(self.X)
+        return to_host(self.X)
 
     def task_of(self, estimator: PegasosBase, place: Place, weights) -> Task:
         """What an estimator makes of a fold's targets, once for all that make the same of them."""
@@ -68,7 +68,7 @@ class Data:
 
     def only(self, rows: np.ndarray) -> Data:
         """Some of the rows, in this order."""
-        there = beside(rows, self.X)
+        there = to_device_of(rows, self.X)
         X = self.X[there][:, there] if self.pairwise else self.X[there]
         weights = None if self.weights is None else self.weights[rows]
         return Data(X, self.y[rows], weights, self.about, pairwise=self.pairwise, wrap=self.wrap)
@@ -147,7 +147,7 @@ def strand_of(estimator: PegasosBase, data: Data, place: Place) -> Strand:
     weights = data.weights_of(place.train)
     task = data.task_of(estimator, place, weights)
     by_rows = estimator.gamma == "scale" and estimator.kernel in USE_GAMMA
-    X = data.X[beside(place.train, data.X)] if by_rows else data.X
+    X = data.X[to_device_of(place.train, data.X)] if by_rows else data.X
     kernel, schedule = estimator._resolved_kernel(X, weights), estimator._schedule()
     used = place.train if weights is None else place.train[task.problems.row_sets.any(axis=1)]
     return Strand(place, task, kernel, schedule, estimator._chosen_landmarks(data.host, kernel, schedule.seed, used))

@@ -9,7 +9,7 @@ import numpy as np
 from pegasos.kernels.base import FROM_PRODUCT, Kernel, inner_products, squared_norms
 from pegasos.rows import in_time_for
 from pegasos.search.grouping import same
-from pegasos.utils.arrays import beside, on_gpu
+from pegasos.utils.arrays import on_gpu, to_device_of
 
 
 class Matrices:
@@ -50,7 +50,7 @@ class Matrices:
         try:
             if self._products is None and more and kernel.name in FROM_PRODUCT and 2.5 * self.n_bytes <= cache_bytes:
                 self._products = inner_products(self.X, in_time_for(until))
-            own = beside(self.squares.astype(self.X.dtype), self.X) if kernel.name == "rbf" else None
+            own = to_device_of(self.squares.astype(self.X.dtype), self.X) if kernel.name == "rbf" else None
             products = self._products if kernel.name in FROM_PRODUCT else None
             out, self._matrix = self._matrix, None
             self._matrix = kernel.matrix(self.X, own, in_time_for(until), products, out)

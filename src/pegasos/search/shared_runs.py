@@ -23,8 +23,8 @@ from pegasos.search.deadline import Deadline
 from pegasos.search.grouping import same
 from pegasos.search.kernel_cache import Matrices
 from pegasos.search.results import Board
-from pegasos.solver.read_points import Marks
-from pegasos.solver.solve import Watcher, solve
+from pegasos.solver.read_points import ReadPoints
+from pegasos.solver.solve import Hooks, solve
 from pegasos.utils.arrays import on_gpu
 
 ON_COLUMNS = ("lam", "C", "max_iter", "max_passes")  # parameters in which the candidates of one run may differ
@@ -259,8 +259,8 @@ class _Run:
         solution = solve(
             rows, problems, self.estimator._rule(), replace(self.schedule, max_time=max_time),
             loss=self.estimator._loss(), definite=self.definite, interruptible=False,
-            callback=Watcher(progress=lambda done: self.stopped),
-            marks=Marks(steps, harvest.reached),
+            callback=Hooks(progress=lambda done: self.stopped),
+            marks=ReadPoints(steps, harvest.reached),
         )  # fmt: skip
         if solution.timed_out:
             self.deadline.cut()

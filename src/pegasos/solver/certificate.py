@@ -65,17 +65,17 @@ class Certifier:
         columns = state.columns
         reached = self.objectives(columns, state.model().astype(self.rows.dtype, copy=False))
         if not self.definite:
-            return Certificate(reached, np.full(len(columns), np.nan), columns["zero"].copy())
+            return Certificate(reached, np.full(len(columns), np.nan), columns["zero_objective"].copy())
         self.note_dual(state, at_end=True)
         if state.alpha.size and state.rule != Rule.SDCA:
             unknown = ~self._at_whole_pass(columns)
             if self.schedule.batch == 1 and self.schedule.sampling != "replacement":  # an earlier whole pass will do
-                unknown &= (columns["best_dual"] == -np.inf) | ~columns["whole"]
+                unknown &= (columns["best_dual"] == -np.inf) | ~columns["pass_is_feasible"]
             if unknown.any():
                 chosen = state.select(unknown)
                 dual = self._dual(chosen, columns_norms=None)
                 columns["best_dual"][unknown] = np.maximum(columns["best_dual"][unknown], dual)
-        return Certificate(reached, np.maximum(columns["best_dual"], 0.0), columns["zero"].copy())
+        return Certificate(reached, np.maximum(columns["best_dual"], 0.0), columns["zero_objective"].copy())
 
     def note_dual(self, state: State, *, at_end: bool = False) -> None:
         """Keep the best dual objective; it is known without a pass wherever the dual point is feasible by itself."""
@@ -95,14 +95,14 @@ class Certifier:
             chosen = state if feasible.all() else state.select(feasible)
             dual = np.full(len(columns), -np.inf)
             scales = chosen.scales * self._into_domain(chosen.columns)
-            dual[feasible] = self._dual(chosen, columns_norms=scales**2 * chosen.columns["square"])
+            dual[feasible] = self._dual(chosen, columns_norms=scales**2 * chosen.columns["norm_squared"])
         columns["best_dual"] = np.where(feasible, np.maximum(columns["best_dual"], dual), columns["best_dual"])
 
     def linear_dual(self, state: State) -> np.ndarray:
         """The dual objective at the end of whole passes where its terms add up linearly: no row is looked at."""
         columns = state.columns
         scales = state.scales * self._into_domain(columns)
-        return self._grouped(columns["lam"] * scales * (columns["mass"] - scales * columns["square"] / 2))
+        return self._grouped(columns["lam"] * scales * (columns["dual_linear"] - scales * columns["norm_squared"] / 2))
 
     def needs_alpha(self, columns: np.ndarray, done: np.ndarray | int = 0) -> bool:
         """Whether a certificate of a primal rule has to know each row's coefficient; `done` steps are not in limits."""
@@ -113,7 +113,7 @@ class Certifier:
         by_whole_passes = schedule.batch is None or (
             one_by_one and (columns["limit"] + done >= columns["n_rows"]).all()
         )
-        return self.loss not in LINEAR_DUALS or not by_whole_passes or not columns["whole"].all()
+        return self.loss not in LINEAR_DUALS or not by_whole_passes or not columns["pass_is_feasible"].all()
 
     def objectives(self, columns: np.ndarray, model: np.ndarray) -> np.ndarray:
         """lam/2 ||w||² + Σ s·loss / n of each column: one scoring pass."""
@@ -163,26 +163,26 @@ class Certifier:
         rows, at_once = self.rows, self.rows.at_once
         n_blocks = -(-rows.n_rows // at_once)
         losses, norms = self._zeros(n_blocks, len(columns)), self._zeros(n_blocks, len(columns))
-        shown = rows.verbs.shown(columns)
+        shown = rows.backend.columns_to_read(columns)
 
         def look(number):
             block = rows.block(slice(number * at_once, min((number + 1) * at_once, rows.n_rows)))
             scores = rows.scores(block, model)
-            rows.verbs.add_losses(
+            rows.backend.add_losses(
                 losses[number], self.problems.group, shown, scores, block.rows, *self.given, int(self.loss)
             )
             if rows.dual:  # ||w||² = Σ a·f, with the scores at hand
                 norms[number] = rows.xp.einsum("ip,pi->p", model[block.rows], scores, dtype=np.float64)
 
-        alone = rows.verbs.ON_GPU or rows.abreast() is not rows
+        alone = rows.backend.ON_GPU or rows.abreast() is not rows
         share_out(look, range(n_blocks), threads=1 if alone else None)
-        home = rows.verbs.home
-        return home(losses.sum(axis=0)), home(norms.sum(axis=0)) if rows.dual else rows.square_norms(model)
+        to_host = rows.backend.to_host
+        return to_host(losses.sum(axis=0)), to_host(norms.sum(axis=0)) if rows.dual else rows.square_norms(model)
 
     @cached_property
     def given(self) -> tuple:
         """Labelings and weights where the rows are."""
-        return self.rows.verbs.beside(self.problems.labelings), self.rows.verbs.beside(self.weights)
+        return self.rows.backend.to_device(self.problems.labelings), self.rows.backend.to_device(self.weights)
 
     def _zeros(self, *shape: int):
         return self.rows.xp.zeros(shape)
@@ -212,7 +212,7 @@ class Certifier:
         a_row, began = np.inf, time.perf_counter()
         for block in islice(self.rows.blocks(), 5):
             start = time.perf_counter()
-            self.rows.verbs.home(self.rows.scores(block, model)[:1, :1])  # a GPU is done when something comes back
+            self.rows.backend.to_host(self.rows.scores(block, model)[:1, :1])  # a GPU is done when something comes back
             now = time.perf_counter()
             a_row = min(a_row, (now - start) / len(block.rows))
             if now - began > at_most:
@@ -224,33 +224,33 @@ class Certifier:
 
         `columns_norms` are ||w(beta)||² if known; without them the model of the moved point is computed.
         """
-        columns, rows, verbs, xp = state.columns, self.rows, self.rows.verbs, self.rows.xp
+        columns, rows, backend, xp = state.columns, self.rows, self.rows.backend, self.rows.xp
         per_row = columns["lam"] * columns["n_rows"]
         totals = self._zeros(len(columns))
         point = xp.zeros_like(state.alpha, order="C") if columns_norms is None else xp.zeros((0, 0), state.alpha.dtype)
         factors = per_row * state.scales
         if columns_norms is not None:
             factors *= self._into_domain(columns)
-        verbs.dual_terms(
-            self.problems.group, verbs.shown(columns), verbs.beside(factors), state.alpha, *self.given, int(self.loss),
-            totals, point,
+        backend.dual_terms(
+            self.problems.group, backend.columns_to_read(columns), backend.to_device(factors), state.alpha,
+            *self.given, int(self.loss), totals, point,
         )  # fmt: skip
         if columns_norms is None:
-            model, each = rows.zeros(len(columns)), verbs.beside(per_row)
+            model, each = rows.zeros(len(columns)), backend.to_device(per_row)
             for block in rows.blocks():
                 rows.add(block, xp.ascontiguousarray((point[block.rows] / each).astype(rows.dtype).T), model)
             columns_norms = rows.square_norms(model)
-        return self._grouped(verbs.home(totals) / columns["n_rows"] - columns["lam"] / 2 * columns_norms)
+        return self._grouped(backend.to_host(totals) / columns["n_rows"] - columns["lam"] / 2 * columns_norms)
 
     def _into_domain(self, columns: np.ndarray) -> np.ndarray:
         """What to multiply a dual point by: below 1 where a raised lam has raised earlier pulls beyond their box."""
         if self.loss == Loss.SQUARED_HINGE:  # all that is not negative is feasible
             return np.ones(len(columns))
-        return 1.0 / np.maximum(1.0, 1.0 + columns["extra"] / np.maximum(columns["steps"], 1))
+        return 1.0 / np.maximum(1.0, 1.0 + columns["dual_excess"] / np.maximum(columns["steps"], 1))
 
     def _at_whole_pass(self, columns: np.ndarray) -> np.ndarray:
         """Which columns have met each of their rows equally often, and no others."""
-        begun = (columns["steps"] > 0) & columns["whole"]
+        begun = (columns["steps"] > 0) & columns["pass_is_feasible"]
         if self.schedule.batch is None:
             return begun
         whole = begun & (columns["steps"] * self.schedule.batch % columns["n_rows"] == 0)

@@ -13,7 +13,7 @@ from pegasos.solver.clock import Clock
 
 
 @dataclass
-class Watcher:
+class Hooks:
     """Whoever looks on. `record` gets (step, objective, gap, seconds) after passes 1, 2, 4, 8, ... and at the end;
     `progress` how much of the work is done, from 0 to 1, whenever there is news; `after_pass` the number of passes done
     and a function that makes the model, after each. One that returns True ends the solve.
@@ -24,10 +24,10 @@ class Watcher:
     after_pass: Callable[[int, Callable[[], np.ndarray]], object] | None = None
 
 
-class Ledger:
+class Monitor:
     """Records of a solve whose columns have these objectives of the zero model."""
 
-    def __init__(self, certifier: Certifier, clock: Clock, watcher: Watcher, zero: np.ndarray):
+    def __init__(self, certifier: Certifier, clock: Clock, watcher: Hooks, zero: np.ndarray):
         self.certifier, self.clock, self.watcher = certifier, clock, watcher
         self.history: list[dict] = []
         self.stopped = False  # someone has seen enough

@@ -12,7 +12,7 @@ from pegasos.problem.schedule import Schedule, equal_row_sets
 from pegasos.rows import Rows
 from pegasos.rules.column import Rule
 from pegasos.rules.state import State
-from pegasos.solver.solve import Watcher, solve
+from pegasos.solver.solve import Hooks, solve
 
 
 def one_pass(
@@ -23,7 +23,7 @@ def one_pass(
     before: State | None,
     *,
     limits: np.ndarray | None = None,
-    watcher: Watcher | None = None,
+    watcher: Hooks | None = None,
 ) -> State:
     """The state after one pass over `rows` (pegasos). Weights are used as given: their mean is not known.
 

@@ -12,13 +12,13 @@ import numpy as np
 from pegasos.rules.state import State
 
 
-class Marks:
+class ReadPoints:
     """Steps at which someone wants the model of a column.
 
     Parameters
     ----------
     steps : ndarray of int64, shape (n_columns, n_marks)
-        Marks of each column, rising; the last is its end.
+        ReadPoints of each column, rising; the last is its end.
     reached : callable
         Called with the state of columns that stand at a mark, and with a mask (columns, n_marks) of the marks they
         stand at. A column that ends early stands at all that are left.
@@ -37,7 +37,7 @@ class Marks:
         """The step of each column's next mark."""
         return self.steps[places, np.minimum(self._passed[places], self.steps.shape[1] - 1)]
 
-    def hand_over(self, state: State, *, at_end: bool = False) -> None:
+    def read_off(self, state: State, *, at_end: bool = False) -> None:
         """Hand over the columns that have come to a mark; `at_end` all that are still awaited."""
         places = state.columns["place"]
         arrived = (self.steps[places] <= state.columns["steps"][:, None]).sum(axis=1)

@@ -12,7 +12,7 @@ from pegasos.problem.sampling import Stream
 from pegasos.problem.schedule import Schedule
 from pegasos.rules.column import Average, Rule
 from pegasos.rules.state import Position, State, next_turn
-from pegasos.utils.arrays import beside
+from pegasos.utils.arrays import to_device_of
 
 CARRIED = ("steps", "shrink", "average", "since", "window", "square", "mass", "extra", "best_dual")
 
@@ -32,12 +32,12 @@ def check_continues(fresh: State, before: State) -> None:
 
 def resume(fresh: State, before: State, schedule: Schedule) -> None:
     """Let the new state `fresh` go on where `before` stands; its limits count from there."""
-    before = before.beside(fresh.sums)
+    before = before.to_device_of(fresh.sums)
     check_continues(fresh, before)
     if before.sums.dtype == np.float64 and fresh.sums.dtype != np.float64:
         fresh.widen()
     columns, old = fresh.columns, before.columns
-    columns["whole"] = still_whole(columns, before, schedule)
+    columns["pass_is_feasible"] = still_whole(columns, before, schedule)
     for name in CARRIED:
         columns[name] = old[name]
     columns["limit"] = np.minimum(columns["limit"] + old["steps"].astype(np.float64), 2.0**62).astype(np.int64)
@@ -48,14 +48,14 @@ def resume(fresh: State, before: State, schedule: Schedule) -> None:
             getattr(fresh, name)[...] = getattr(before, name)
     _carry_alpha(fresh, before)
     _carry_average(fresh, before)
-    same = (columns["lam"] == old["lam"]) & columns["whole"]
+    same = (columns["lam"] == old["lam"]) & columns["pass_is_feasible"]
     columns["best_dual"] = np.where(same, old["best_dual"], -np.inf)
     if schedule.endless:  # the longest row and the largest ball of all that came
         for name in ("ahead", "radius"):
             columns[name] = np.maximum(columns[name], old[name])
     if fresh.rule == Rule.PEGASOS:
         _keep_model(fresh, before.scales)
-    columns["turn"] = next_turn(columns, fresh.rule)
+    columns["window_end"] = next_turn(columns, fresh.rule)
 
 
 def _keep_model(fresh: State, old_scales: np.ndarray) -> None:
@@ -65,9 +65,9 @@ def _keep_model(fresh: State, old_scales: np.ndarray) -> None:
     other = factors != 1.0
     fresh.rescale(factors, np.where(other, columns["average"], 0.0))
     columns["average"][other] = 0.0
-    columns["square"] *= factors**2
-    columns["mass"] *= factors
-    columns["extra"] = (columns["steps"] + columns["extra"]) * factors - columns["steps"]
+    columns["norm_squared"] *= factors**2
+    columns["dual_linear"] *= factors
+    columns["dual_excess"] = (columns["steps"] + columns["dual_excess"]) * factors - columns["steps"]
 
 
 def _carry_alpha(fresh: State, before: State) -> None:
@@ -76,7 +76,7 @@ def _carry_alpha(fresh: State, before: State) -> None:
     if before.alpha.shape == fresh.alpha.shape:
         fresh.alpha[...] = before.alpha
     else:  # what other rows added stays in S and is in no dual point
-        fresh.columns["whole"] = False
+        fresh.columns["pass_is_feasible"] = False
 
 
 def _carry_average(fresh: State, before: State) -> None:
@@ -89,7 +89,7 @@ def _carry_average(fresh: State, before: State) -> None:
     if before.previous.shape == fresh.previous.shape and fresh.previous.size:
         fresh.previous[...] = before.previous
     if fresh.weighted.size:
-        fresh.weighted[:, beside(np.flatnonzero(fresh_start), fresh.weighted)] = 0.0
+        fresh.weighted[:, to_device_of(np.flatnonzero(fresh_start), fresh.weighted)] = 0.0
     columns["average"][fresh_start] = 0.0
     for name in ("since", "window"):
         columns[name][fresh_start] = columns["steps"][fresh_start]
@@ -98,7 +98,12 @@ def _carry_average(fresh: State, before: State) -> None:
 def still_whole(columns: np.ndarray, before: State, schedule: Schedule) -> np.ndarray:
     """Which columns go on with whole passes that prove something: the same rows, each met as often as the others."""
     old, position = before.columns, position_of(before, schedule)
-    whole = columns["whole"] & old["whole"] & (columns["n_rows"] == old["n_rows"]) & (columns["share"] == old["share"])
+    whole = (
+        columns["pass_is_feasible"]
+        & old["pass_is_feasible"]
+        & (columns["n_rows"] == old["n_rows"])
+        & (columns["share"] == old["share"])
+    )
     draws = old["steps"] / np.where(whole, old["share"], 1.0)
     at_end = np.rint(draws) % np.maximum(old["n_rows"], 1) == 0
     return whole & (at_end | (position is not None and position.exact))

@@ -41,10 +41,10 @@ class Snapshot:
     known: np.ndarray  # objective and dual objective last certified, and at which steps
     history: list[dict] = field(default_factory=list)
 
-    def beside(self, array) -> Snapshot:
+    def to_device_of(self, array) -> Snapshot:
         """The same, with its states where `array` is."""
-        state = None if self.state is None else self.state.beside(array)
-        return replace(self, whole=self.whole.beside(array), state=state)
+        state = None if self.state is None else self.state.to_device_of(array)
+        return replace(self, whole=self.whole.to_device_of(array), state=state)
 
 
 class Keeper(Protocol):

@@ -23,8 +23,8 @@ from pegasos.rules.column import Average, Rule
 from pegasos.rules.state import State, next_turn
 from pegasos.solver.certificate import Certificate, Certifier
 from pegasos.solver.clock import Clock
-from pegasos.solver.monitor import Ledger, Watcher
-from pegasos.solver.read_points import Marks, draws_before
+from pegasos.solver.monitor import Hooks, Monitor
+from pegasos.solver.read_points import ReadPoints, draws_before
 from pegasos.solver.resume import position_after, resume, still_whole, stream_from
 from pegasos.solver.snapshot import Keeper, Lap, Snapshot
 from pegasos.solver.stepper import Advance
@@ -62,9 +62,9 @@ def solve(
     definite: bool = True,
     state: State | None = None,
     started: float | None = None,
-    callback: Callable[[dict], object] | Watcher | None = None,
+    callback: Callable[[dict], object] | Hooks | None = None,
     interruptible: bool = True,
-    marks: Marks | None = None,
+    marks: ReadPoints | None = None,
     keeper: Keeper | None = None,
 ) -> Solution:
     """Solve all columns.
@@ -83,11 +83,11 @@ def solve(
         passes of `schedule` are taken beyond its own.
     started : float, optional
         ``time.perf_counter()`` from which `max_time` counts; None: now.
-    callback : callable or Watcher, optional
+    callback : callable or Hooks, optional
         Called with a record (step, objective, gap, seconds) after passes 1, 2, 4, 8, ...; True ends the solve.
     interruptible : bool
         Whether Ctrl-C ends the steps and gives the solution reached; else it raises KeyboardInterrupt as usual.
-    marks : Marks, optional
+    marks : ReadPoints, optional
         Where to read off models on the way; its ends replace those of `schedule`.
     keeper : Keeper, optional
         Keeps snapshots of the solve on the way, and may know one of this very solve to go on from.
@@ -98,7 +98,7 @@ def solve(
     """
     if (loss == Loss.CRAMMER_SINGER) != (problems.scheme == "crammer_singer"):
         raise ValueError(f"The columns of scheme {problems.scheme!r} do not go with {loss.name}.")
-    watcher = callback if isinstance(callback, Watcher) else Watcher(record=callback)
+    watcher = callback if isinstance(callback, Hooks) else Hooks(record=callback)
     clock = Clock(schedule.max_time, started)
     run = _Run(rows, problems, rule, schedule, loss, definite, state, clock, watcher, marks, keeper)
     with run.clock.watching_interrupts() if interruptible else nullcontext():
@@ -106,7 +106,7 @@ def solve(
         if run.clock.interrupted and not run.has_begun:
             raise KeyboardInterrupt
         if marks is not None:
-            marks.hand_over(run.whole, at_end=True)
+            marks.read_off(run.whole, at_end=True)
         return run.solution()
 
 
@@ -121,9 +121,9 @@ class _Run:
         self.average = average_of(rule, schedule.average)
         self.certifier = Certifier(rows, problems, self.weights, schedule, loss, definite)
         self.advance = Advance(rows, problems, self.weights, schedule, rule, loss, self.average)
-        self.found = None if keeper is None or keeper.found is None else keeper.found.beside(rows.zeros(0))
+        self.found = None if keeper is None or keeper.found is None else keeper.found.to_device_of(rows.zeros(0))
         self.whole = self._first_state(loss) if self.found is None else self.found.whole
-        self.ledger = Ledger(self.certifier, clock, watcher, self.whole.columns["zero"])
+        self.monitor = Monitor(self.certifier, clock, watcher, self.whole.columns["zero_objective"])
         self.latest = stream_from(self.used, schedule, before)
         self.lap = Lap()
         self._cut = False  # a group of columns has ended early
@@ -145,7 +145,7 @@ class _Run:
         columns = column_records(rows, self.problems, self.weights, schedule, self.rule, loss)
         if self.marks is not None:
             columns["limit"] = columns["horizon"] = self.marks.ends
-        columns["turn"] = next_turn(columns, self.rule)
+        columns["window_end"] = next_turn(columns, self.rule)
         none = rows.xp.zeros((0, 0), rows.dtype)
         sums = rows.zeros(n_columns)
         averaged = self.average != Average.LAST
@@ -163,9 +163,9 @@ class _Run:
         if self.before is not None:
             resume(state, self.before, schedule)
             rows.refresh(state)
-            unknown = np.isnan(columns["square"])
+            unknown = np.isnan(columns["norm_squared"])
             if unknown.any():
-                columns["square"][unknown] = rows.square_norms(state.select(unknown).sums)
+                columns["norm_squared"][unknown] = rows.square_norms(state.select(unknown).sums)
             if schedule.certified:
                 self.certifier.note_dual(state)
         return state
@@ -176,7 +176,7 @@ class _Run:
             return sums[: self.rows.n_rows]
         done, known = 0, False
         if self.before is not None and len(self.before.columns) == len(columns):
-            columns["whole"] = still_whole(columns, self.before, self.schedule)
+            columns["pass_is_feasible"] = still_whole(columns, self.before, self.schedule)
             done, known = self.before.columns["steps"], self.schedule.certified and self.before.alpha.size > 0
         if self.rule == Rule.SDCA or known or self.certifier.needs_alpha(columns, done):
             return self.rows.xp.zeros((self.rows.n_rows, len(columns)), self.rows.dtype)
@@ -243,7 +243,7 @@ class _Run:
             self._check(state)
         self._look(state, self.lap.passes if pass_ended else None)
         if self.marks is not None:
-            self.marks.hand_over(state)
+            self.marks.read_off(state)
         return self._leave(state, stream)
 
     def _in_small_steps(self) -> bool:
@@ -254,7 +254,7 @@ class _Run:
         """Cut the block where a column's window is complete or its model is wanted, so that it is between blocks."""
         columns, until = state.columns, len(index)
         if self.average == Average.WINDOW:
-            until = draws_before(columns["turn"], columns, self.weights, index, self.schedule.batch)
+            until = draws_before(columns["window_end"], columns, self.weights, index, self.schedule.batch)
         if self.marks is not None:
             marks = self.marks.next(columns["place"])
             until = min(until, draws_before(marks, columns, self.weights, index[:until], self.schedule.batch))
@@ -299,7 +299,7 @@ class _Run:
     def _pulls_get_lost(self, state) -> bool:
         """Whether single pulls begin to vanish in the rounding of float32 sums."""
         columns = state.columns
-        largest = columns["square"] / np.maximum(columns["share"] ** 2 * self._largest_square, 1e-300)
+        largest = columns["norm_squared"] / np.maximum(columns["share"] ** 2 * self._largest_square, 1e-300)
         return columns["steps"].max() > WIDE_FROM or largest.max() > WIDE_ABOVE**2
 
     def _ends(self, state, stream) -> bool:
@@ -307,7 +307,7 @@ class _Run:
         if state.finished.all():
             return True
         self._estimate_certificate(state)
-        ends = self.ledger.stopped or self.clock.is_up()
+        ends = self.monitor.stopped or self.clock.is_up()
         if self.keeper is not None and not self._cut and (ends or self.keeper.due()):
             self.keeper.keep(self._snapshot(state, stream))
         self._cut |= ends  # a later group is not to be gone on from before this one
@@ -318,12 +318,12 @@ class _Run:
     # --- snapshots ----------------------------------------------------------------------------------------------
 
     def _snapshot(self, state, stream: Stream) -> Snapshot:
-        ledger = self.ledger
+        monitor = self.monitor
         return Snapshot(
-            whole=self.whole.home(), state=None if state is self.whole else state.home(), lap=self.lap,
+            whole=self.whole.to_host(), state=None if state is self.whole else state.to_host(), lap=self.lap,
             stream=stream.snapshot(), order=self.rows.gathered, pull_rate=self.advance.pull_rate,
-            seconds=self.clock.seconds, first_steps=self._first_steps, history=ledger.history,
-            known=np.array([ledger.known.objective, ledger.known.dual, ledger.known_at]),
+            seconds=self.clock.seconds, first_steps=self._first_steps, history=monitor.history,
+            known=np.array([monitor.known.objective, monitor.known.dual, monitor.known_at]),
         )  # fmt: skip
 
     def _restore(self, found: Snapshot) -> None:
@@ -338,8 +338,8 @@ class _Run:
         self.advance.pull_rate = found.pull_rate
         self.clock.started -= found.seconds
         self._first_steps = found.first_steps
-        self.ledger.history = list(found.history)
-        self.ledger.known.objective[:], self.ledger.known.dual[:], self.ledger.known_at[:] = found.known
+        self.monitor.history = list(found.history)
+        self.monitor.known.objective[:], self.monitor.known.dual[:], self.monitor.known_at[:] = found.known
 
     # --- looking on ---------------------------------------------------------------------------------------------
 
@@ -350,9 +350,11 @@ class _Run:
             first = self._first_steps[state.columns["place"]]
             done = (state.columns["steps"] - first) / np.maximum(state.columns["limit"] - first, 1)
             in_time = self.clock.seconds / self.clock.max_time
-            self.ledger.stopped |= watcher.progress(max(float(done.mean()), in_time)) is True
+            self.monitor.stopped |= watcher.progress(max(float(done.mean()), in_time)) is True
         if passes is not None and watcher.after_pass is not None:
-            self.ledger.stopped |= watcher.after_pass(passes, lambda: self.rows.verbs.home(self._model(state))) is True
+            self.monitor.stopped |= (
+                watcher.after_pass(passes, lambda: self.rows.backend.to_host(self._model(state))) is True
+            )
 
     def _model(self, state) -> np.ndarray:
         """The model of all columns as they stand."""
@@ -366,7 +368,7 @@ class _Run:
         if (tol is None and self.watcher.record is None) or not self.clock.has_room_for_another:
             return
         found = self.certifier.certify(state)
-        self.ledger.record(state, found)
+        self.monitor.record(state, found)
         if tol is not None:
             within = found.relative_gap <= tol
             state.columns["limit"][within] = state.columns["steps"][within]
@@ -389,12 +391,12 @@ class _Run:
         """Everything about all columns, once all have stopped."""
         state, found = self.whole, None
         if self.schedule.certified:
-            found = self.ledger.last(state)
+            found = self.monitor.last(state)
         state.position = position_after(
             state, self.before, self.schedule, self.problems.row_sets[self.used], self._first_steps, self.latest
         )
         clock = self.clock
         model = self._model(state)
         if self.marks is None:  # else everything was handed over on the way
-            state, model = state.home(), self.rows.verbs.home(model)
-        return Solution(state, model, found, self.ledger.history, clock.timed_out, clock.interrupted)
+            state, model = state.to_host(), self.rows.backend.to_host(model)
+        return Solution(state, model, found, self.monitor.history, clock.timed_out, clock.interrupted)

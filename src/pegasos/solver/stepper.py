@@ -42,8 +42,8 @@ class Advance:
         self.rule, self.loss, self.average, self.size = rule, loss, average, problems.group
         self.group = None if self.size == 1 else self.size
         self.project = schedule.project or rule == Rule.OGD
-        self.verbs = rows.verbs
-        self.given = self.verbs.beside(problems.labelings), self.verbs.beside(weights)  # where the rows are
+        self.backend = rows.backend
+        self.given = self.backend.to_device(problems.labelings), self.backend.to_device(weights)  # where the rows are
         used = np.count_nonzero(problems.row_sets.any(axis=1))
         self.columns_per_row = problems.n_rows.sum() / max(1, used)
         self.way = rows.way(self.columns_per_row)
@@ -55,7 +55,7 @@ class Advance:
         """Draws of the next stretch, a multiple of the batch size."""
         schedule = self.schedule
         batch = schedule.batch or 1
-        if self.verbs.ON_GPU:
+        if self.backend.ON_GPU:
             length = self.block_length * (1 if schedule.block else max(1, STRETCH // self.block_length))
         elif schedule.block is not None:
             length = schedule.block
@@ -84,9 +84,9 @@ class Advance:
             self._sparse(state, index)
         elif self.way == Way.DIRECT or (self.way == Way.EITHER and self._few_pull()):
             self._direct(state, index)
-        elif self.verbs.ON_GPU:  # the columns stay there for a while: to look at them is to wait for them
-            with self.verbs.lent(state.columns) as columns:
-                index = self.verbs.beside(index)
+        elif self.backend.ON_GPU:  # the columns stay there for a while: to look at them is to wait for them
+            with self.backend.columns_to_change(state.columns) as columns:
+                index = self.backend.to_device(index)
                 for first in range(0, len(index), self.block_length):
                     self._block(state, columns, index[first : first + self.block_length])
         else:  # a matrix product spreads many pulls faster
@@ -99,36 +99,38 @@ class Advance:
     @property
     def block_length(self) -> int:
         """Draws of one look-ahead block on a GPU, a multiple of the batch size."""
-        wanted = self.verbs.BLOCK if self.schedule.block is None else self.schedule.block
+        wanted = self.backend.BLOCK if self.schedule.block is None else self.schedule.block
         batch = self.schedule.batch or 1
-        return max(1, min(wanted, self.verbs.LARGEST_BLOCK, self.rows.at_once) // batch) * batch
+        return max(1, min(wanted, self.backend.LARGEST_BLOCK, self.rows.at_once) // batch) * batch
 
     def _block(self, state: State, columns, index: np.ndarray) -> None:
         """Take the steps of one look-ahead block; `columns` are the state's, where the rows are."""
-        rows, verbs, xp, n_columns = self.rows, self.verbs, self.rows.xp, len(state.columns)
-        wide = n_columns >= WIDE_COLUMNS and not self.project and not verbs.ON_GPU  # a fold would reach back into parts
+        rows, backend, xp, n_columns = self.rows, self.backend, self.rows.xp, len(state.columns)
+        wide = (
+            n_columns >= WIDE_COLUMNS and not self.project and not backend.ON_GPU
+        )  # a fold would reach back into parts
         block = rows.block(index, whole=wide)
-        room = xp.empty if verbs.ON_GPU else xp.zeros  # whose threads write every pull
+        room = xp.empty if backend.ON_GPU else xp.zeros  # whose threads write every pull
         pulls = room((n_columns, len(index)), rows.dtype)
         weighted = room(pulls.shape, rows.dtype) if state.weighted.size else pulls[:0, :0]
         folds = xp.empty((n_columns, 2))
         scores, gram = rows.scores_now(block, state), rows.gram(block)
-        earlier = verbs.earlier_draws(index) if self.rule == Rule.SDCA else index
+        earlier = backend.earlier_draws(index) if self.rule == Rule.SDCA else index
         for first, last in self._parts(len(index), wide):
-            verbs.block_steps(
+            backend.block_steps(
                 first, last, self.group, columns, scores, *gram, index, earlier, *self.given, state.alpha,
                 state.violations, pulls, weighted, folds, self.schedule.batch, *self._rules(),
             )  # fmt: skip
             if last < len(index):
                 scores[:, last:] += pulls[:, first:last] @ gram.values[first:last, last:]
         if self.project:
-            state.rescale(*verbs.home(folds).T)
+            state.rescale(*backend.to_host(folds).T)
         rows.add_both(block, pulls, weighted, state)
         self._add_alpha(state, block, pulls)
         if rows.bounded:
-            state.columns["square"] = rows.square_norms(state.sums)
+            state.columns["norm_squared"] = rows.square_norms(state.sums)
         rows.follow(block, pulls, state)
-        if not verbs.ON_GPU:
+        if not backend.ON_GPU:
             self.pull_rate = np.count_nonzero(pulls) / pulls.size
 
     def _parts(self, length: int, wide: bool) -> list[tuple[int, int]]:
@@ -167,44 +169,44 @@ class Advance:
 
         The products fill the machine by themselves.
         """
-        rows, verbs, (labelings, weights) = self.rows, self.verbs, self.given
+        rows, backend, (labelings, weights) = self.rows, self.backend, self.given
         rule, loss, average, project = self._rules()
-        index = None if index is None else verbs.beside(index)
+        index = None if index is None else backend.to_device(index)
         blocks: Callable = partial(rows.blocks, index)  # made anew each time: all blocks of CSR rows are a copy of X
         if index is not None and len(index) <= rows.at_once:
             blocks = partial(iter, list(blocks()))
         before = scores or [rows.scores(block, state.sums) for block in blocks()]
         pulls = []
-        with verbs.lent(state.columns) as columns:
+        with backend.columns_to_change(state.columns) as columns:
             scales = rows.xp.zeros(len(state.columns))
-            verbs.open_columns(columns, scales, rule, average)
+            backend.open_columns(columns, scales, rule, average)
             for block, known in zip(blocks(), before, strict=True):
                 part = rows.xp.empty_like(known)
-                verbs.batch_pulls(
+                backend.batch_pulls(
                     self.size, columns, scales, known, block.rows, labelings, weights, part, rule, loss
                 )  # fmt: skip
                 pulls.append(part)
                 if state.violations.size:
-                    verbs.count_violations(state.violations, block.rows, part)
+                    backend.count_violations(state.violations, block.rows, part)
         self._add_batch(state, zip(blocks(), pulls, strict=True))
         after: list = []
         if index is None or rows.dual:
             after = [rows.scores(block, state.sums) for block in blocks()]
-        with verbs.lent(state.columns) as columns:
+        with backend.columns_to_change(state.columns) as columns:
             for block, part, old, new in zip_longest(blocks(), pulls, before, after):
-                verbs.batch_account(
+                backend.batch_account(
                     self.size, columns, part, block.rows, labelings, old, old if new is None else new, loss
                 )  # fmt: skip
         if not after:  # other rows follow, and the norm of a linear state is known without their scores
-            state.columns["square"] = rows.square_norms(state.sums)
+            state.columns["norm_squared"] = rows.square_norms(state.sums)
         alpha = state.alpha[:0] if state.alpha_in_sums else state.alpha
-        with verbs.lent(state.columns) as columns:
-            folded = verbs.close_columns(self.size, columns, rule, project, state.sums, state.weighted, alpha)
+        with backend.columns_to_change(state.columns) as columns:
+            folded = backend.close_columns(self.size, columns, rule, project, state.sums, state.weighted, alpha)
         return [] if folded else after
 
     def _add_batch(self, state: State, parts: Iterable[tuple[Block, np.ndarray]]) -> None:
         """Add the pulls of a batch, which all count alike in the average."""
-        rows, weights = self.rows, self.verbs.beside(state.columns["average"].astype(self.rows.dtype))
+        rows, weights = self.rows, self.backend.to_device(state.columns["average"].astype(self.rows.dtype))
         if rows.dual or not state.weighted.size:
             for block, pulls in parts:
                 rows.add_both(block, pulls, pulls * weights[:, None] if state.weighted.size else pulls, state)
@@ -219,7 +221,7 @@ class Advance:
 
     def _add_alpha(self, state: State, block: Block, pulls: np.ndarray) -> None:
         if state.alpha.size and not state.alpha_in_sums:
-            self.verbs.scatter_rows(state.alpha, block.rows, pulls)
+            self.backend.scatter_rows(state.alpha, block.rows, pulls)
 
     def _rules(self) -> tuple[int, int, int, bool]:
         return int(self.rule), int(self.loss), int(self.average), self.project

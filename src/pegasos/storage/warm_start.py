@@ -15,12 +15,17 @@ from pegasos.container.tensors import FLOATS, INT64, Tensors
 from pegasos.container.values import decode, encode
 from pegasos.estimators.warm_start import Memory, without_rows
 
-NUMBERS = (
-    "lam", "n_rows", "epsilon", "zero", "share", "ahead", "rate", "radius", "shrink", "average", "square", "mass",
-    "extra",
-)  # fmt: skip
-COUNTS = ("limit", "horizon", "steps", "since", "window", "turn")
-OF_NO_ROWS = ("place", "labeling", "row_set", "whole", "best_dual")  # what `without_rows` leaves, or the rows decide
+# The fields of a column record as files of format 1 name them, in their order, and as `rules.column.COLUMN` does.
+NUMBERS = {
+    "lam": "lam", "n_rows": "n_rows", "epsilon": "epsilon", "zero": "zero_objective", "share": "share",
+    "ahead": "step_offset", "rate": "rate", "radius": "radius", "shrink": "shrink", "average": "average",
+    "square": "norm_squared", "mass": "dual_linear", "extra": "dual_excess",
+}  # fmt: skip
+COUNTS = {
+    "limit": "limit", "horizon": "horizon", "steps": "steps", "since": "average_start", "window": "window_start",
+    "turn": "window_end",
+}  # fmt: skip
+OF_NO_ROWS = ("place", "labeling", "row_set", "pass_is_feasible", "best_dual")  # what `without_rows` leaves
 AVERAGES = ("LAST", "UNIFORM", "WEIGHTED", "WINDOW")
 LOSSES = ("hinge", "squared_hinge", "log_loss", "epsilon_insensitive")
 MOST_STEPS = 2**62
@@ -83,8 +88,8 @@ def pack(model) -> tuple[Any, dict[str, np.ndarray]]:
         "counts": list(COUNTS),
     }  # fmt: skip
     tensors = {
-        "memory.numbers": np.array([state.columns[name] for name in NUMBERS]),
-        "memory.counts": np.array([state.columns[name] for name in COUNTS]),
+        "memory.numbers": np.array([state.columns[field] for field in NUMBERS.values()]),
+        "memory.counts": np.array([state.columns[field] for field in COUNTS.values()]),
         "memory.sums": state.sums,
         "memory.weighted": state.weighted,
         "memory.previous": state.previous,
@@ -124,9 +129,9 @@ def _number(value: Any):
 def _columns(tensors: Tensors, steps: np.ndarray) -> dict[str, np.ndarray]:
     numbers = tensors.take("memory.numbers", FLOATS[1:], (len(NUMBERS), len(steps)))
     counts = tensors.take_counts("memory.counts", INT64, (len(COUNTS), len(steps)))
-    columns = dict(zip(NUMBERS, numbers)) | dict(zip(COUNTS, counts))
+    columns = dict(zip(NUMBERS.values(), numbers)) | dict(zip(COUNTS.values(), counts))
     positive = all((columns[name] > 0).all() for name in ("lam", "share", "shrink"))
-    rising = all((columns[name] <= columns["steps"]).all() for name in ("since", "window"))
+    rising = all((columns[name] <= columns["steps"]).all() for name in ("average_start", "window_start"))
     if not (positive and rising and (columns["steps"] == steps).all() and counts.max(initial=0) <= MOST_STEPS):
         raise ModelFormatError("the memory is none of a fit")
     return columns

@@ -20,7 +20,7 @@ from pegasos.losses.scalar import LINEAR_DUALS
 from pegasos.rules.state import State
 from pegasos.solver.certificate import Certificate, Certifier
 from pegasos.solver.online import one_pass
-from pegasos.solver.solve import Solution, Watcher
+from pegasos.solver.solve import Hooks, Solution
 from pegasos.streaming.evaluate import Tally, judged
 from pegasos.streaming.progress import Work
 from pegasos.streaming.setting import Setting
@@ -169,7 +169,7 @@ class Run:
         if not setting.met:
             self._meet(window)
         rows, problems = setting.part(window)
-        at, watcher = self.at, Watcher(progress=lambda part: clock.is_up())
+        at, watcher = self.at, Hooks(progress=lambda part: clock.is_up())
         state = one_pass(rows, problems, setting.schedule, setting.loss, at.state, limits=at.limits, watcher=watcher)
         steps = state.columns["steps"]
         whole = at.proven & (steps > 0) & (steps % setting.whole.n_rows == 0)
@@ -236,7 +236,7 @@ class Run:
 
     def _zero(self, state: State | None) -> np.ndarray:
         known = self.setting.whole.zero
-        return state.columns["zero"].copy() if known is None and state is not None else np.asarray(known)
+        return state.columns["zero_objective"].copy() if known is None and state is not None else np.asarray(known)
 
     def _note(self, found: Certificate) -> None:
         """Keep a certificate of the state as it is, and tell of it."""

@@ -38,7 +38,7 @@ def run(context: Context) -> Page:
     context.tell("T against accuracy for classes 0 and 1, and for all")
     path = iterations(data, steps, context.seed, last=accuracy)
     context.tell("raw pixels, and scikit-learn")
-    others = beside(data, steps, context)
+    others = to_device_of(data, steps, context)
     published = {} if context.quick else PUBLISHED
     return Page(
         "fashion-pairs",
@@ -92,7 +92,7 @@ def iterations(data: Dataset, steps: list[int], seed: int, last: float) -> list[
     return found
 
 
-def beside(data: Dataset, steps: list[int], context: Context) -> list[dict]:
+def to_device_of(data: Dataset, steps: list[int], context: Context) -> list[dict]:
     """The same on raw pixels, and scikit-learn's one-vs-one SGD and LinearSVC."""
     import warnings
 

@@ -16,7 +16,7 @@ def on_gpu(array) -> bool:
     return type(array).__module__.partition(".")[0] == "cupy" or getattr(array, "on_gpu", False)
 
 
-def beside(values: np.ndarray, array) -> Any:
+def to_device_of(values: np.ndarray, array) -> Any:
     """A small array of the host where `array` is."""
     if not on_gpu(array):
         return values
@@ -25,12 +25,12 @@ def beside(values: np.ndarray, array) -> Any:
     return cupy.asarray(values)
 
 
-def home(array) -> np.ndarray:
+def to_host(array) -> np.ndarray:
     """An array on the host."""
     return array.get(order="A") if on_gpu(array) else array
 
 
-def room(shape: tuple[int, ...], array) -> Any:
+def empty_on_device_of(shape: tuple[int, ...], array) -> Any:
     """An array of this shape with nothing in it yet, of the type of `array` and where that is."""
     if not on_gpu(array):
         return np.empty(shape, array.dtype)

@@ -1,6 +1,6 @@
-"""CPU verbs: Numba loops over arrays and scalars, compiled once and cached on disk.
+"""CPU backend: Numba loops over arrays and scalars, compiled once and cached on disk.
 
-Arrays shared by the verbs::
+Arrays shared by the backend::
 
     columns     (P,)   records of `state.COLUMN`: constants and scalar state of each column
     labelings   (n, L) targets; `columns[p].labeling` names one
@@ -11,7 +11,17 @@ Arrays shared by the verbs::
 `size` columns side by side are a group (`pegasos.rules.step`): 1, or the number of classes under Crammer–Singer.
 """
 
-from pegasos.backends.cpu.arrays import AT_ONCE, ON_GPU, beside, follow, gram_of, home, lent, shown, xp
+from pegasos.backends.cpu.arrays import (
+    ON_GPU,
+    ROWS_AT_ONCE,
+    columns_to_change,
+    columns_to_read,
+    follow,
+    gram_of,
+    to_device,
+    to_host,
+    xp,
+)
 from pegasos.backends.cpu.batches import (
     batch_account,
     batch_pulls,
@@ -25,14 +35,15 @@ from pegasos.backends.cpu.sparse import row_losses, row_squares, row_steps
 from pegasos.backends.cpu.steps import block_steps, direct_steps, earlier_draws
 
 __all__ = [
-    "AT_ONCE",
     "ON_GPU",
+    "ROWS_AT_ONCE",
     "add_losses",
     "batch_account",
     "batch_pulls",
-    "beside",
     "block_steps",
     "close_columns",
+    "columns_to_change",
+    "columns_to_read",
     "count_violations",
     "direct_losses",
     "direct_steps",
@@ -40,13 +51,12 @@ __all__ = [
     "earlier_draws",
     "follow",
     "gram_of",
-    "home",
-    "lent",
     "open_columns",
     "row_losses",
     "row_squares",
     "row_steps",
     "scatter_rows",
-    "shown",
+    "to_device",
+    "to_host",
     "xp",
 ]

@@ -11,26 +11,26 @@ from pegasos.backends.blas import add_product
 
 xp = np
 ON_GPU = False
-AT_ONCE = 1024  # rows of one product
+ROWS_AT_ONCE = 1024  # rows of one product
 
 
-def beside(values: np.ndarray) -> np.ndarray:
+def to_device(values: np.ndarray) -> np.ndarray:
     """An array of the host where the others are."""
     return values
 
 
-def home(array: np.ndarray) -> np.ndarray:
+def to_host(array: np.ndarray) -> np.ndarray:
     """An array on the host."""
     return array
 
 
-def shown(columns: np.ndarray) -> np.ndarray:
+def columns_to_read(columns: np.ndarray) -> np.ndarray:
     """The records of the columns for loops to read."""
     return columns
 
 
 @contextmanager
-def lent(columns: np.ndarray) -> Iterator[np.ndarray]:
+def columns_to_change(columns: np.ndarray) -> Iterator[np.ndarray]:
     """The records of the columns for loops to change."""
     yield columns
 

@@ -41,8 +41,8 @@ def batch_account(size, columns, pulls, index, labelings, before, after, loss):
         for b in range(index.size):
             v = pulls[p, b]
             if v != 0.0:
-                column.square += v * (before[p, b] + after[p, b])
-                column.mass += v * mark_of(loss, labelings[index[b], column.labeling], p % size)
+                column.norm_squared += v * (before[p, b] + after[p, b])
+                column.dual_linear += v * mark_of(loss, labelings[index[b], column.labeling], p % size)
 
 
 @njit(cache=True, nogil=True)

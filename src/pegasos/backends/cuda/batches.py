@@ -57,8 +57,8 @@ def batch_account(size, columns, pulls, index, labelings, before, after, loss):
     square = added_up(square)
     mass = added_up(mass)
     if r == 0:
-        columns[p].square += square
-        columns[p].mass += mass
+        columns[p].norm_squared += square
+        columns[p].dual_linear += mass
 
 
 @cuda.jit(cache=True)

@@ -1,4 +1,4 @@
-"""CSR rows on the GPU: blocks of them become dense (`verbs.gathered`), which products like better than their gaps."""
+"""CSR rows on the GPU: blocks of them become dense (`backend.gathered`), which products like better than their gaps."""
 
 from __future__ import annotations
 

@@ -132,8 +132,8 @@ def single_steps(rule, loss):
                 for a in range(AHEAD):
                     score += strength[a] * some[a]
 
-        own.square = 0.0
-        own.mass = 0.0
+        own.norm_squared = 0.0
+        own.dual_linear = 0.0
         if there:
             pulls[p, r] = pull
             if weighted.size:
@@ -142,7 +142,7 @@ def single_steps(rule, loss):
             account(own, pull, mark_of(loss, y, 0), score, itself)
             if violations.size:
                 cuda.atomic.add(violations, (i, p), 1)
-        square, mass = own.square, own.mass
+        square, mass = own.norm_squared, own.dual_linear
         apart = LANES // 2
         while apart:
             square += cuda.shfl_down_sync(ALL, square, apart)
@@ -155,8 +155,8 @@ def single_steps(rule, loss):
         cuda.syncthreads()
         if r == cuda.blockDim.x - 1:
             for w in range(n_warps):
-                columns[p].square += sums[0, w]
-                columns[p].mass += sums[1, w]
+                columns[p].norm_squared += sums[0, w]
+                columns[p].dual_linear += sums[1, w]
             columns[p].steps += taken
             columns[p].average = own.average  # the last thread's holds all shares
 

@@ -15,15 +15,15 @@ from pegasos.backends.cuda.sums import THREADS
 
 ON_GPU = True
 BLOCK = LARGEST_BLOCK = 1024  # draws of a look-ahead block: threads of a thread block
-AT_ONCE = 8192  # rows of one product
+ROWS_AT_ONCE = 8192  # rows of one product
 
 
-def beside(values) -> Any:
+def to_device(values) -> Any:
     """An array of the host on the GPU."""
     return xp.asarray(values)
 
 
-def shown(columns: np.ndarray) -> Any:
+def columns_to_read(columns: np.ndarray) -> Any:
     """The records of the columns on the GPU, for kernels to read."""
     there = xp.empty(columns.nbytes, np.uint8)
     there.set(np.ascontiguousarray(columns).view(np.uint8))
@@ -31,9 +31,9 @@ def shown(columns: np.ndarray) -> Any:
 
 
 @contextmanager
-def lent(columns: np.ndarray) -> Iterator[Any]:
+def columns_to_change(columns: np.ndarray) -> Iterator[Any]:
     """The records of the columns on the GPU, for kernels to change; they come back at the end."""
-    there = shown(columns)
+    there = columns_to_read(columns)
     yield there
     columns[...] = there.there.get().view(columns.dtype)
 
