@@ -6,9 +6,10 @@ import pytest
 import naive
 import naive_crammer_singer
 from pegasos.backends import cpu
+from pegasos.problem.schedule import Schedule
 from pegasos.rules.column import Rule
-from pegasos.solver.solve import Schedule, solve
 from problems_for_oracle import KINDS, LOSSES, SEED, N, column, data, problems_of, rows_of, textbook, textbook_group
+from solving import solve
 
 STEPS = 77
 BLOCKS = (None, 1, 3, 64, 1000)

@@ -16,10 +16,12 @@ from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.estimators import progress
 from pegasos.kernels.base import Kernel
 from pegasos.problem.columns import one_vs_rest
+from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows, KernelRows, in_time_for
 from pegasos.rules.column import Rule
 from pegasos.solver.clock import Clock
-from pegasos.solver.solve import Hooks, Schedule, solve
+from pegasos.solver.monitor import Hooks
+from solving import solve
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 5))

@@ -8,10 +8,11 @@ import naive
 from pegasos.kernels.base import Kernel
 from pegasos.problem.columns import one_vs_rest
 from pegasos.problem.sampling import Stream
+from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows, KernelRows, SparseRows
 from pegasos.rules.column import Rule
-from pegasos.solver.solve import Schedule, solve
 from reference import hinge_optimum
+from solving import solve
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 3))

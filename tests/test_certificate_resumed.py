@@ -12,10 +12,11 @@ import naive
 from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.problem.columns import one_vs_rest
 from pegasos.problem.sampling import Stream
+from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows
 from pegasos.rules.column import Rule
 from pegasos.rules.state import State
-from pegasos.solver.solve import Schedule, solve
+from solving import solve
 
 RNG = np.random.default_rng(0)
 

@@ -15,7 +15,7 @@ from checkpointed import assert_same_bits, fit_in_pieces, fresh, killed_after, l
 from conftest import classes_problem
 from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor
 from pegasos.rules.state import State
-from pegasos.solver import solve as solver
+from pegasos.solver import stream
 from pegasos.solver.checkpoint_file import CheckpointFile
 
 N = 300
@@ -129,7 +129,7 @@ def test_float32_that_goes_on_in_float64_too(path, params, monkeypatch):
     """In earnest sums are widened after eight million steps."""
     widen, widened = State.widen, []
     monkeypatch.setattr(State, "widen", lambda state: widened.append(state) or widen(state))
-    monkeypatch.setattr(solver, "WIDE_FROM", 70 if "batch_size" in params else 700)
+    monkeypatch.setattr(stream, "WIDE_FROM", 70 if "batch_size" in params else 700)
     for rows in (np.asfortranarray(X), DATA["csr"]):
         widened.clear()
         check(path, classifier(**params), rows.astype(np.float32), Y, 2, least=3)
@@ -197,7 +197,7 @@ def test_draws_go_on_with_the_seed_of_the_file(path, random_state):
     for params in (dict(), dict(n_landmarks=20, **RBF)):
         seeds = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(solver, "stream_from", noting_seeds(seeds, solver.stream_from))
+            patch.setattr(stream, "stream_from", noting_seeds(seeds, stream.stream_from))
             found, kills = fit_in_pieces(classifier(random_state=random_state, **params), X, Y, path, 2)
         assert kills > 1
         assert len(set(seeds)) == 1

@@ -12,9 +12,9 @@ from sklearn.preprocessing import FunctionTransformer
 from gpu import REAL, card, needs_any
 from pegasos import Checkpoint, PegasosClassifier, PegasosSearchCV
 from pegasos.estimators import devices
+from pegasos.problem.schedule import Schedule
 from pegasos.search import cell_scoring, kernel_cache, shared_runs
 from pegasos.search.results import Board
-from pegasos.solver.solve import Schedule
 
 __all__ = ["card"]
 pytestmark = [needs_any, pytest.mark.usefixtures("card")]
@@ -202,10 +202,10 @@ def test_an_inner_product_without_room_leaves_the_kernels_to_be_computed_on_the_
 def test_a_search_nobody_asked_a_gpu_for_goes_on_with_the_cpu(eager, monkeypatch):
     solve = shared_runs.solve
 
-    def refusing(rows, *args, **kwargs):
-        if rows.backend.ON_GPU:
+    def refusing(job, **kwargs):
+        if job.rows.backend.ON_GPU:
             raise MemoryError("full")
-        return solve(rows, *args, **kwargs)
+        return solve(job, **kwargs)
 
     monkeypatch.setattr(shared_runs, "solve", refusing)
     found = PegasosSearchCV(svm(**RBF), {"C": [1, 5]}, cv=2, refit=False).fit(X, Y)
@@ -285,7 +285,7 @@ def test_scores_are_of_the_type_of_the_cpu():
 
 
 def test_partial_fit_rounds_where_it_is_said_to_and_finds_room(monkeypatch):
-    from pegasos import online
+    from pegasos.solver import online
 
     entered, one_pass = [], online.one_pass
 

@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 from gpu import REAL, card, needs_any
 from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor, PegasosSearchCV, load
 from pegasos.estimators import devices
-from pegasos.solver import solve as solver
+from pegasos.solver import stream
 
 __all__ = ["card"]
 pytestmark = [needs_any, pytest.mark.usefixtures("card")]
@@ -98,7 +98,7 @@ def test_arrays_of_cupy_and_torch_go_in_and_the_same_kind_comes_out():
 @pytest.mark.parametrize("params", [LINEAR, RBF, RBF | dict(solver="sdca", cache_size=0), LINEAR | dict(project=True)])
 def test_float32_goes_on_in_float64_when_pulls_would_get_lost(monkeypatch, params):
     """In earnest after eight million steps."""
-    monkeypatch.setattr(solver, "WIDE_FROM", 10)
+    monkeypatch.setattr(stream, "WIDE_FROM", 10)
     models = [PegasosClassifier(**params, device=device).fit(X, Y) for device in ("cuda", "cpu")]
     there, here = (model.decision_function(X) for model in models)
     assert there.dtype == np.float32

@@ -16,10 +16,11 @@ import pegasos
 import reference
 import reference_losses
 from pegasos.problem.columns import one_vs_rest
+from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows
 from pegasos.rules.column import Rule
 from pegasos.rules.state import State
-from pegasos.solver.solve import Schedule, solve
+from solving import solve
 
 da = pytest.importorskip("dask.array")
 import dask  # noqa: E402

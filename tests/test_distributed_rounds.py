@@ -30,7 +30,7 @@ from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows, SparseRows
 from pegasos.rules.column import Rule
 from pegasos.solver.clock import Clock
-from pegasos.solver.solve import solve
+from solving import solve
 
 LAM = 0.02
 SCHEMES = {

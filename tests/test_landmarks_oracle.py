@@ -14,9 +14,10 @@ import problems_for_oracle as oracle
 from nystroem import spanned
 from pegasos.kernels.base import Kernel
 from pegasos.kernels.nystroem import Landmarks, of_rows
+from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows, LandmarkRows
 from pegasos.rules.column import Rule
-from pegasos.solver.solve import Schedule, solve
+from solving import solve
 
 INDEX = np.arange(1, oracle.N, 4)
 STEPS = 57

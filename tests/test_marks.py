@@ -9,12 +9,14 @@ from pegasos.kernels.base import Kernel
 from pegasos.losses.scalar import Loss
 from pegasos.problem.columns import one_vs_rest
 from pegasos.problem.sampling import Stream
+from pegasos.problem.schedule import Schedule
 from pegasos.rows import KernelRows
 from pegasos.rules.column import Rule
 from pegasos.solver import stepper
+from pegasos.solver.monitor import Hooks
 from pegasos.solver.read_points import ReadPoints
-from pegasos.solver.solve import Hooks, Schedule, solve
 from problems_for_oracle import BIAS, problems_of, rows_of
+from solving import solve
 
 STOPS = np.array([1, 13, 41, 60, 77])
 LOSS = {"crammer_singer": Loss.CRAMMER_SINGER, "regression": Loss.EPSILON_INSENSITIVE}
@@ -43,7 +45,7 @@ def solve_with(rows, problems, rule, marks=None, callback=None, **schedule):
     settings = dict(seed=3, max_passes=np.inf, certified=False) | schedule
     return solve(
         rows, problems, Rule[rule.upper()], Schedule(**settings), loss=LOSS.get(problems.scheme, Loss.HINGE),
-        callback=callback, marks=marks,
+        callback=callback, read_points=marks,
     )  # fmt: skip
 
 

@@ -40,9 +40,9 @@ def solves(monkeypatch):
     seen = []
     solve = shared_runs.solve
 
-    def counting(rows, problems, *args, **kwargs):
-        seen.append(problems.n_columns)
-        return solve(rows, problems, *args, **kwargs)
+    def counting(job, **kwargs):
+        seen.append(job.n_columns)
+        return solve(job, **kwargs)
 
     monkeypatch.setattr(shared_runs, "solve", counting)
     return seen

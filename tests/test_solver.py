@@ -11,11 +11,11 @@ import naive
 from pegasos.kernels.base import Kernel
 from pegasos.problem.columns import one_vs_one, one_vs_rest
 from pegasos.problem.sampling import Stream
+from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows, KernelRows, SparseRows, Way
 from pegasos.rules.column import Rule
-from pegasos.solver import solve as solver
-from pegasos.solver import stepper
-from pegasos.solver.solve import Schedule, solve
+from pegasos.solver import resume, stepper
+from solving import solve
 
 RBF = Kernel("rbf", gamma=0.5)
 
@@ -84,7 +84,7 @@ def test_rows_repeated_within_a_block(monkeypatch, rule, pull_rate):
     else:
         expected = naive.sdca(K, y, np.ones(4), lam, order, steps)[0][-1]
     stream = Stream(np.arange(4), "replacement", 9)
-    monkeypatch.setattr(solver, "Stream", lambda *_: LongStream(stream))
+    monkeypatch.setattr(resume, "Stream", lambda *_: LongStream(stream))
     found = solve(KernelRows(X, RBF), one_vs_rest(codes, 2).with_lam(lam), rule, schedule)
     np.testing.assert_allclose(found.model[:, 0], expected, rtol=1e-9, atol=1e-12)
 
@@ -100,6 +100,12 @@ class LongStream:
 
     def take(self, most, batch=1):
         return np.concatenate([self.stream.take(4) for _ in range(most // 4)])
+
+    def put_back(self, draws):
+        assert not draws.size
+
+    def generator_before(self, draws):
+        return None
 
 
 @pytest.mark.parametrize("sampling", ["shuffle", "replacement", "cyclic"])

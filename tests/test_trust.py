@@ -13,10 +13,11 @@ from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.kernels.base import Kernel
 from pegasos.losses.scalar import Loss
 from pegasos.problem.columns import one_vs_rest, regression
+from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows, KernelRows, SparseRows
 from pegasos.rules.column import Rule
-from pegasos.solver import solve as solver
-from pegasos.solver.solve import Schedule, solve
+from pegasos.solver import stream
+from solving import solve
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -64,7 +65,7 @@ def test_long_runs_of_every_kind_of_rows(rows, rule):
 @pytest.mark.parametrize("rows", ["dense", "csr", "rbf"])
 def test_sums_that_went_on_in_float64_give_the_same_model(monkeypatch, rows):
     narrow = long_run(np.float32, rows, steps=2000)
-    monkeypatch.setattr(solver, "WIDE_FROM", 100)
+    monkeypatch.setattr(stream, "WIDE_FROM", 100)
     wide = long_run(np.float32, rows, steps=2000)
     assert narrow.state.sums.dtype == np.float32
     assert wide.state.sums.dtype == np.float64

@@ -12,7 +12,7 @@ read back what it was before a round changed it.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,12 @@ from scipy import sparse
 
 from pegasos.distributed.partitions import Part, n_bytes
 from pegasos.distributed.plan import Plan
-from pegasos.problem.schedule import Schedule, column_records
+from pegasos.problem.job import Job
+from pegasos.problem.schedule import Schedule
 from pegasos.rules.column import Rule
 from pegasos.rules.state import State
 from pegasos.solver.certificate import Certifier
-from pegasos.solver.solve import solve
+from pegasos.solver.stream import StreamSolver
 
 FORGOTTEN_AFTER = 24 * 3600.0  # seconds: coefficients that no round has touched belong to a driver that is gone
 
@@ -118,14 +119,13 @@ class Local:
         self.rows = plan.rows(X)
         self.problems = plan.problems(y, weights).with_lam(1.0)
         self.n_rows = self.problems.n_rows
-        self.weights = self.problems.normalised_weights(plan.dtype)
-        schedule = Schedule()
-        self.records = column_records(self.rows, self.problems, self.weights, schedule, Rule.SDCA, plan.loss)
-        self.certifier = Certifier(self.rows, self.problems, self.weights, schedule, plan.loss, True)
+        self.job = Job(self.rows, self.problems, Schedule(), Rule.SDCA, plan.loss)
+        self.records, self.certifier = self.job.column_records(), Certifier(self.job)
+        self.solver = StreamSolver()
 
     def __sizeof__(self) -> int:
         """Bytes, for Dask to know what a worker holds."""
-        return n_bytes(self.rows.X) + self.problems.labelings.nbytes + self.weights.nbytes
+        return n_bytes(self.rows.X) + self.problems.labelings.nbytes + self.job.weights.nbytes
 
     def zeros(self) -> np.ndarray:
         """Coefficients to begin with."""
@@ -164,9 +164,8 @@ class Local:
         start = State.from_duals(model * (per_row / sigma).astype(model.dtype), alpha, problems.lam)
         seed = seed_of(order.seed, order.round, self.number)
         schedule = Schedule(seed=seed, max_passes=order.passes, average=False, certified=False)
-        after = solve(
-            self.rows, problems, Rule.SDCA, schedule, loss=self.plan.loss, state=start, interruptible=False
-        ).state
+        job = replace(self.job, problems=problems, schedule=schedule)
+        after = self.solver.run(job, start).state
         duals.move(keep, after.alpha)
         duals.terms = self.dual_sums(duals.alpha)
         return (after.sums.astype(np.float64) - start.sums) / per_row, after.columns["steps"]

@@ -143,7 +143,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
 
     def _schedule(self, seed: int | None = None):
         """What to do, in which order and for how long; a `seed` at hand spares `random_state` a draw."""
-        from pegasos.solver.solve import Schedule
+        from pegasos.problem.schedule import Schedule
 
         passes = self.max_passes
         if passes is None:
@@ -201,7 +201,10 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
 
         A fit that fails leaves the model before it whole.
         """
-        from pegasos.solver.solve import Hooks, solve  # Numba is imported when a fit first needs it
+        from pegasos.problem.job import Job
+        from pegasos.solver.clock import Clock
+        from pegasos.solver.monitor import Hooks
+        from pegasos.solver.solve import solve  # Numba is imported when a fit first needs it
 
         task = self._task(y, sample_weight, X.dtype)
         problems, about = self._regularised(task.problems), task.about
@@ -237,10 +240,9 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
 
             def solved(where, share: float):
                 rows = self._rows(where, squares, kernel, bias, schedule, until, landmarks=landmarks, share=share)
-                return solve(
-                    rows, problems, self._rule(), schedule, loss=self._loss(), definite=definite, state=state,
-                    started=started, callback=watcher, keeper=keeper,
-                )  # fmt: skip
+                job = Job(rows, problems, schedule, self._rule(), self._loss(), definite)
+                clock = Clock(schedule.max_time, started)
+                return solve(job, start=state, hooks=watcher, clock=clock, snapshots=keeper)
 
             with devices.precision(self.device):
                 solution = devices.with_less_memory(solved, there, None if devices.asked_for(self, X) else X)
@@ -332,7 +334,9 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
 
     def _learn(self, X, y, problems, about, offset=0.0) -> None:
         """One pass over the rows of one call of `partial_fit`; y are their targets as given."""
+        from pegasos.problem.job import Job
         from pegasos.solver.online import one_pass
+        from pegasos.solver.stream import StreamSolver
 
         validation.check_regularisation(problems, X.dtype)
         memory = getattr(self, "_memory", None)
@@ -353,7 +357,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
 
         def learned(where, share: float):
             rows = self._rows(where, squares, kernel, bias, once, landmarks=landmarks, share=share)
-            return one_pass(rows, problems, schedule, self._loss(), before)
+            return one_pass(StreamSolver(), Job(rows, problems, schedule, loss=self._loss()), before)
 
         with devices.precision(self.device):
             state = devices.with_less_memory(learned, there)

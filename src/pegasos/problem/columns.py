@@ -153,6 +153,13 @@ class Problems:
         weights = None if self.weights is None else spread(self.weights)
         return replace(self, labelings=spread(self.labelings), row_sets=spread(self.row_sets), weights=weights)
 
+    def equal_row_sets(self) -> list[np.ndarray]:
+        """Masks of the columns that share their rows."""
+        known: dict[bytes, int] = {}
+        sets = np.packbits(self.row_sets, axis=0)
+        kinds = np.array([known.setdefault(part.tobytes(), len(known)) for part in sets.T])[self.columns[:, 1]]
+        return [kinds == kind for kind in np.unique(kinds)]
+
     def decode(self, scores: np.ndarray) -> np.ndarray:
         """Decision values as scikit-learn shapes them, from the scores (n, P) of one set of columns."""
         return decode(scores, self.scheme, self.n_classes)

@@ -1,4 +1,4 @@
-"""The schedule of a solve: what to do, in which order and for how long, and the column records it begins with."""
+"""The schedule of a solve: the order of its draws, and when it stops."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numba import config
 
-from pegasos.losses.scalar import Loss, value
-from pegasos.problem.columns import Problems
-from pegasos.rows import Rows
-from pegasos.rules.column import COLUMN, Average, Rule
+from pegasos.rules.column import Average, Rule
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """What to do, in which order and for how long.
+    """The order of the draws, the limits, and what the steps keep.
 
     Attributes
     ----------
@@ -81,65 +78,6 @@ def average_of(rule: Rule, average) -> Average:
     return {"uniform": Average.UNIFORM, "weighted": Average.WEIGHTED, "suffix": Average.WINDOW}[average]
 
 
-def column_records(rows: Rows, problems: Problems, weights, schedule: Schedule, rule: Rule, loss: Loss) -> np.ndarray:
-    """A record of `state.COLUMN` for each column, before its first step; `weights` are the normalised ones."""
-    columns = readable(np.zeros(problems.n_columns, COLUMN))
-    n_rows = problems.n_rows
-    columns["place"] = np.arange(problems.n_columns)
-    columns["labeling"], columns["row_set"] = problems.columns.T
-    columns["lam"] = problems.lam
-    columns["n_rows"] = n_rows
-    columns["epsilon"] = problems.epsilon
-    columns["zero_objective"] = zero_objectives(problems, weights, loss)
-    columns["share"] = 1.0 / schedule.batches(n_rows)
-    columns["radius"] = np.sqrt(columns["zero_objective"] / problems.lam)  # λ||w||² ≤ P(0) at the optimum, by duality
-    columns["limit"] = schedule.steps(n_rows)
-    columns["horizon"] = 2**62 if schedule.endless else columns["limit"]
-    columns["shrink"] = 1.0
-    columns["pass_is_feasible"] = rule != Rule.OGD and (schedule.batch is None or schedule.sampling != "replacement")
-    columns["best_dual"] = -np.inf
-    if loss == Loss.SQUARED_HINGE and rule == Rule.PEGASOS:
-        columns["step_offset"] = _largest_curvature(rows, weights, columns) / problems.lam
-    if rule == Rule.OGD:
-        columns["radius"] = columns["radius"] if schedule.radius is None else schedule.radius
-        norms = np.sqrt(np.max(rows.squares[:, None] * (weights != 0), axis=0))[columns["row_set"]]
-        norms[norms == 0] = 1.0
-        columns["rate"] = columns["radius"] / norms if schedule.rate is None else schedule.rate
-    return columns
-
-
 def readable(columns: np.ndarray) -> np.ndarray:
     """Column records as the loops read them: interpreted ones read the fields as attributes, too."""
     return columns.view(np.recarray) if config.DISABLE_JIT else columns
-
-
-def zero_objectives(problems: Problems, weights, loss: Loss) -> np.ndarray:
-    """The objective of the zero model in each column."""
-    if problems.zero is not None:
-        return problems.zero
-    if loss != Loss.EPSILON_INSENSITIVE:
-        each = 1.0 if loss == Loss.CRAMMER_SINGER else float(value(loss, 1.0, 0.0, 0.0))
-        if not problems.as_given:
-            return np.full(problems.n_columns, each)
-        totals = weights.sum(axis=0, dtype=np.float64)[problems.columns[:, 1]]
-        return each * totals / np.maximum(problems.n_rows, 1)
-    zeros = []
-    for labeling, row_set in problems.columns:
-        short = np.maximum(np.abs(problems.labelings[:, labeling].astype(np.float64)) - problems.epsilon, 0.0)
-        zeros.append(weights[:, row_set] @ short)
-    return np.array(zeros) / np.maximum(problems.n_rows, 1)
-
-
-def _largest_curvature(rows: Rows, weights, columns) -> np.ndarray:
-    """2 max K(x, x), more where a row's weight would make its step overshoot: max(2, s) K(x, x) over each row set."""
-    squares = rows.squares
-    sets = [np.max(squares * np.maximum(2.0, part) * (part != 0)) for part in weights.T]
-    return np.array(sets)[columns["row_set"]]
-
-
-def equal_row_sets(problems: Problems) -> list[np.ndarray]:
-    """Masks of the columns that share their rows."""
-    known: dict[bytes, int] = {}
-    sets = np.packbits(problems.row_sets, axis=0)
-    kinds = np.array([known.setdefault(part.tobytes(), len(known)) for part in sets.T])[problems.columns[:, 1]]
-    return [kinds == kind for kind in np.unique(kinds)]

@@ -15,6 +15,7 @@ from pegasos.backends.threads import blas_limited, blas_threads
 from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase
 from pegasos.kernels.base import Kernel
+from pegasos.problem.job import Job
 from pegasos.problem.schedule import average_of
 from pegasos.rules.column import Average, Rule
 from pegasos.search.cell_scoring import Harvest
@@ -23,8 +24,10 @@ from pegasos.search.deadline import Deadline
 from pegasos.search.grouping import same
 from pegasos.search.kernel_cache import Matrices
 from pegasos.search.results import Board
+from pegasos.solver.clock import Clock
+from pegasos.solver.monitor import Hooks
 from pegasos.solver.read_points import ReadPoints
-from pegasos.solver.solve import Hooks, solve
+from pegasos.solver.solve import solve
 from pegasos.utils.arrays import on_gpu
 
 ON_COLUMNS = ("lam", "C", "max_iter", "max_passes")  # parameters in which the candidates of one run may differ
@@ -256,11 +259,13 @@ class _Run:
         steps, owners = stops_of(slab)
         rows = self.rows.abreast()
         harvest = Harvest(self, rows, slab, owners)
+        job = Job(
+            rows, problems, replace(self.schedule, max_time=max_time), self.estimator._rule(), self.estimator._loss(),
+            self.definite,
+        )  # fmt: skip
         solution = solve(
-            rows, problems, self.estimator._rule(), replace(self.schedule, max_time=max_time),
-            loss=self.estimator._loss(), definite=self.definite, interruptible=False,
-            callback=Hooks(progress=lambda done: self.stopped),
-            marks=ReadPoints(steps, harvest.reached),
+            job, hooks=Hooks(progress=lambda done: self.stopped), clock=Clock(max_time, interruptible=False),
+            read_points=ReadPoints(steps, harvest.reached),
         )  # fmt: skip
         if solution.timed_out:
             self.deadline.cut()

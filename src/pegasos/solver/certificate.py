@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -21,8 +20,7 @@ import numpy as np
 from pegasos.backends import cpu
 from pegasos.backends.threads import in_parallel, share_out
 from pegasos.losses.scalar import LINEAR_DUALS, Loss
-from pegasos.problem.columns import Problems
-from pegasos.problem.schedule import Schedule
+from pegasos.problem.job import Job
 from pegasos.rows import Rows, Way
 from pegasos.rules.column import Rule
 from pegasos.rules.state import State
@@ -51,25 +49,26 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Certifier:
-    """Makes certificates for the states of one solve; `weights` are the normalised ones."""
+    """Makes certificates for the states of one job."""
 
-    rows: Rows
-    problems: Problems
-    weights: np.ndarray
-    schedule: Schedule
-    loss: Loss
-    definite: bool
+    job: Job
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of the job."""
+        return self.job.rows
 
     def certify(self, state: State) -> Certificate:
         """Certificate of the model that `state` reports; the best dual objective is kept in its columns."""
         columns = state.columns
         reached = self.objectives(columns, state.model().astype(self.rows.dtype, copy=False))
-        if not self.definite:
+        if not self.job.definite:
             return Certificate(reached, np.full(len(columns), np.nan), columns["zero_objective"].copy())
         self.note_dual(state, at_end=True)
         if state.alpha.size and state.rule != Rule.SDCA:
             unknown = ~self._at_whole_pass(columns)
-            if self.schedule.batch == 1 and self.schedule.sampling != "replacement":  # an earlier whole pass will do
+            schedule = self.job.schedule
+            if schedule.batch == 1 and schedule.sampling != "replacement":  # an earlier whole pass will do
                 unknown &= (columns["best_dual"] == -np.inf) | ~columns["pass_is_feasible"]
             if unknown.any():
                 chosen = state.select(unknown)
@@ -80,7 +79,7 @@ class Certifier:
     def note_dual(self, state: State, *, at_end: bool = False) -> None:
         """Keep the best dual objective; it is known without a pass wherever the dual point is feasible by itself."""
         columns = state.columns
-        linear = self.loss in LINEAR_DUALS
+        linear = self.job.loss in LINEAR_DUALS
         if state.rule == Rule.SDCA:  # the dual only rises: where it costs a look at all rows, the last point will do
             feasible = np.full(len(columns), linear or at_end)
         else:
@@ -106,14 +105,14 @@ class Certifier:
 
     def needs_alpha(self, columns: np.ndarray, done: np.ndarray | int = 0) -> bool:
         """Whether a certificate of a primal rule has to know each row's coefficient; `done` steps are not in limits."""
-        schedule = self.schedule
+        schedule = self.job.schedule
         if not schedule.certified:
             return False
         one_by_one = schedule.batch == 1 and schedule.sampling != "replacement"
         by_whole_passes = schedule.batch is None or (
             one_by_one and (columns["limit"] + done >= columns["n_rows"]).all()
         )
-        return self.loss not in LINEAR_DUALS or not by_whole_passes or not columns["pass_is_feasible"].all()
+        return self.job.loss not in LINEAR_DUALS or not by_whole_passes or not columns["pass_is_feasible"].all()
 
     def objectives(self, columns: np.ndarray, model: np.ndarray) -> np.ndarray:
         """lam/2 ||w||² + Σ s·loss / n of each column: one scoring pass."""
@@ -134,20 +133,22 @@ class Certifier:
     def dual_sums(self, columns: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Σ of the dual terms over the rows at hand, of each column, from the rows' coefficients under sdca."""
         totals, ones, none = np.zeros(len(columns)), np.ones(len(columns)), np.zeros((0, 0), alpha.dtype)
-        given = (self.problems.labelings, self.weights, int(self.loss))
-        cpu.dual_terms(self.problems.group, columns, ones, alpha, *given, totals, none)
+        given = (self.job.problems.labelings, self.job.weights, int(self.job.loss))
+        cpu.dual_terms(self.job.problems.group, columns, ones, alpha, *given, totals, none)
         return totals
 
     def add_pulls(self, columns: np.ndarray, model: np.ndarray, sums: np.ndarray) -> None:
         """sums += Σ s·pull·x over the rows at hand: minus n times a sub-gradient of the mean loss of a model."""
         rows, columns = self.rows, columns.copy()
         columns["share"], columns["shrink"], columns["limit"] = 1.0, 1.0, columns["steps"] + 1
-        given = (self.problems.labelings, self.weights)
+        given = (self.job.problems.labelings, self.job.weights)
         for block in rows.blocks():
             scores = rows.scores(block, model)
             pulls = np.empty_like(scores)
             rule, ones = int(Rule.PEGASOS), np.ones(len(columns))
-            cpu.batch_pulls(self.problems.group, columns, ones, scores, block.rows, *given, pulls, rule, int(self.loss))
+            cpu.batch_pulls(
+                self.job.problems.group, columns, ones, scores, block.rows, *given, pulls, rule, int(self.job.loss)
+            )
             rows.add(block, pulls, sums)
 
     def gap_of_slope(self, columns: np.ndarray, model: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -169,7 +170,13 @@ class Certifier:
             block = rows.block(slice(number * at_once, min((number + 1) * at_once, rows.n_rows)))
             scores = rows.scores(block, model)
             rows.backend.add_losses(
-                losses[number], self.problems.group, shown, scores, block.rows, *self.given, int(self.loss)
+                losses[number],
+                self.job.problems.group,
+                shown,
+                scores,
+                block.rows,
+                *self.job.on_device,
+                int(self.job.loss),
             )
             if rows.dual:  # ||w||² = Σ a·f, with the scores at hand
                 norms[number] = rows.xp.einsum("ip,pi->p", model[block.rows], scores, dtype=np.float64)
@@ -179,11 +186,6 @@ class Certifier:
         to_host = rows.backend.to_host
         return to_host(losses.sum(axis=0)), to_host(norms.sum(axis=0)) if rows.dual else rows.square_norms(model)
 
-    @cached_property
-    def given(self) -> tuple:
-        """Labelings and weights where the rows are."""
-        return self.rows.backend.to_device(self.problems.labelings), self.rows.backend.to_device(self.weights)
-
     def _zeros(self, *shape: int):
         return self.rows.xp.zeros(shape)
 
@@ -192,7 +194,7 @@ class Certifier:
         rows, X = self.rows, self.rows.X
         edges = np.linspace(0, rows.n_rows, PARTS + 1).astype(int)
         totals = np.zeros((PARTS, len(columns)))
-        given = (rows.bias, self.problems.labelings, self.weights, int(self.loss))
+        given = (rows.bias, self.job.problems.labelings, self.job.weights, int(self.job.loss))
         if way == Way.DIRECT:
             losses: Callable = cpu.direct_losses
             seen: tuple = (np.asfortranarray(model), X)
@@ -201,7 +203,7 @@ class Certifier:
 
         def some(first, last):
             for part in range(first, last):
-                where = (edges[part], edges[part + 1], self.problems.group)
+                where = (edges[part], edges[part + 1], self.job.problems.group)
                 losses(*where, totals[part], columns, *seen, *given)
 
         in_parallel(some, PARTS, len(columns) * rows.width * rows.n_rows)
@@ -232,8 +234,8 @@ class Certifier:
         if columns_norms is not None:
             factors *= self._into_domain(columns)
         backend.dual_terms(
-            self.problems.group, backend.columns_to_read(columns), backend.to_device(factors), state.alpha,
-            *self.given, int(self.loss), totals, point,
+            self.job.problems.group, backend.columns_to_read(columns), backend.to_device(factors), state.alpha,
+            *self.job.on_device, int(self.job.loss), totals, point,
         )  # fmt: skip
         if columns_norms is None:
             model, each = rows.zeros(len(columns)), backend.to_device(per_row)
@@ -244,19 +246,19 @@ class Certifier:
 
     def _into_domain(self, columns: np.ndarray) -> np.ndarray:
         """What to multiply a dual point by: below 1 where a raised lam has raised earlier pulls beyond their box."""
-        if self.loss == Loss.SQUARED_HINGE:  # all that is not negative is feasible
+        if self.job.loss == Loss.SQUARED_HINGE:  # all that is not negative is feasible
             return np.ones(len(columns))
         return 1.0 / np.maximum(1.0, 1.0 + columns["dual_excess"] / np.maximum(columns["steps"], 1))
 
     def _at_whole_pass(self, columns: np.ndarray) -> np.ndarray:
         """Which columns have met each of their rows equally often, and no others."""
         begun = (columns["steps"] > 0) & columns["pass_is_feasible"]
-        if self.schedule.batch is None:
+        if self.job.schedule.batch is None:
             return begun
-        whole = begun & (columns["steps"] * self.schedule.batch % columns["n_rows"] == 0)
-        return whole & (self.schedule.sampling != "replacement")
+        whole = begun & (columns["steps"] * self.job.schedule.batch % columns["n_rows"] == 0)
+        return whole & (self.job.schedule.sampling != "replacement")
 
     def _grouped(self, parts: np.ndarray) -> np.ndarray:
         """The sum over each group of columns, for each of its columns."""
-        size = self.problems.group
+        size = self.job.problems.group
         return parts if size == 1 else np.repeat(parts.reshape(-1, size).sum(axis=1), size)

@@ -24,7 +24,7 @@ from pegasos.problem.schedule import readable
 from pegasos.rules.column import COLUMN, Average, Rule
 from pegasos.rules.state import Position, State
 from pegasos.solver.checkpoint import Checkpoint, CheckpointError
-from pegasos.solver.snapshot import Lap, Snapshot
+from pegasos.solver.snapshot import PassCount, Snapshot
 from pegasos.utils.files import check_writable
 
 ARRAYS = ("sums", "weighted", "previous", "alpha", "violations", "products")
@@ -213,7 +213,7 @@ class CheckpointFile:
 
 
 class SnapshotFile(CheckpointFile):
-    """The keeper (`snapshot.Keeper`) of a solve: its snapshots in a file, with the seed the draws began with."""
+    """The keeper (`SnapshotStore`) of a solve: its snapshots in a file, with the seed the draws began with."""
 
     def __init__(self, checkpoint: Checkpoint, identity: Mapping[str, str], seed: int):
         super().__init__(checkpoint, "fit", identity)
@@ -261,7 +261,7 @@ def _unpack_snapshot(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     return Snapshot(
         whole=unpack_state(values, arrays, "whole."),
         state=unpack_state(values, arrays, "state.") if values["apart"] else None,
-        lap=Lap(**values["lap"]),
+        lap=PassCount(**values["lap"]),
         stream={"waiting": arrays["waiting"], "drawn_passes": stream["drawn_passes"], **generators},
         order=arrays["order"].astype(np.intp, copy=False),
         pull_rate=values["pull_rate"],

@@ -22,9 +22,12 @@ class Clock:
     max_time : float or None
     started : float or None
         ``time.perf_counter()`` of the start; None: now.
+    interruptible : bool
+        Whether `watching_interrupts` notes a Ctrl-C; else it raises KeyboardInterrupt as usual.
     """
 
-    def __init__(self, max_time: float | None, started: float | None = None):
+    def __init__(self, max_time: float | None, started: float | None = None, *, interruptible: bool = True):
+        self.interruptible = interruptible
         self.started = time.perf_counter() if started is None else started
         self.max_time = np.inf if max_time is None else max_time
         self.reserve = 0.0  # seconds that the certificate will take
@@ -83,7 +86,7 @@ class Clock:
 
         Only the main thread is told of signals, and only there can it be done.
         """
-        if threading.current_thread() is not threading.main_thread():
+        if not self.interruptible or threading.current_thread() is not threading.main_thread():
             yield
             return
         before = signal.getsignal(signal.SIGINT)

@@ -6,34 +6,34 @@ from dataclasses import replace
 
 import numpy as np
 
-from pegasos.losses.scalar import Loss
 from pegasos.problem.columns import Problems
-from pegasos.problem.schedule import Schedule, equal_row_sets
-from pegasos.rows import Rows
-from pegasos.rules.column import Rule
+from pegasos.problem.job import Job
 from pegasos.rules.state import State
-from pegasos.solver.solve import Hooks, solve
+from pegasos.solver.stream import StreamSolver
 
 
-def one_pass(
-    rows: Rows,
-    problems: Problems,
-    schedule: Schedule,
-    loss: Loss,
-    before: State | None,
-    *,
-    limits: np.ndarray | None = None,
-    watcher: Hooks | None = None,
-) -> State:
-    """The state after one pass over `rows` (pegasos). Weights are used as given: their mean is not known.
+def one_pass(solver: StreamSolver, job: Job, before: State | None, *, limits: np.ndarray | None = None) -> State:
+    """The state after one pass of Pegasos over the rows of a job, which are some of all that will come.
 
-    Columns without a row here stay as they are. The rows that a last batch falls short of are a batch of their own.
-    `limits` are steps at which columns are finished, those before counted; a `watcher` may end the pass early.
+    Weights are used as given: their mean over all rows is not known. Columns without a row here stay as they are. The
+    rows that a last batch falls short of are a batch of their own.
+
+    Parameters
+    ----------
+    solver : StreamSolver
+        The same for all passes; a hook of it may end a pass early.
+    job : Job
+    before : State or None
+        The state after the rows before; None: there were none.
+    limits : ndarray, optional
+        Steps at which columns are finished, those of earlier passes counted.
     """
-    problems = replace(problems, as_given=True)
-    schedule = replace(schedule, max_steps=np.inf, max_passes=1, max_time=None, tol=None, certified=False, endless=True)
+    problems = replace(job.problems, as_given=True)
+    schedule = replace(
+        job.schedule, max_steps=np.inf, max_passes=1, max_time=None, tol=None, certified=False, endless=True
+    )
     if before is None:
-        before = solve(rows, problems, Rule.PEGASOS, replace(schedule, max_steps=0), loss=loss).state  # no step
+        before = solver.init(replace(job, problems=problems, schedule=replace(schedule, max_steps=0))).state.to_host()
     schedule = replace(schedule, seed=schedule.seed + int(before.columns["steps"].max()))  # another order each time
     whole = before.select(np.ones(problems.n_columns, bool))  # a copy: an error loses nothing
     whole.columns["place"] = np.arange(problems.n_columns)
@@ -43,9 +43,7 @@ def one_pass(
         for batch, count in batches:
             most = count if limits is None else np.clip(limits[keep] - part.columns["steps"], 0, count)
             steps = replace(schedule, batch=batch, max_steps=most)
-            part = solve(
-                rows, chosen, Rule.PEGASOS, steps, loss=loss, state=part, callback=watcher, interruptible=False
-            ).state
+            part = solver.run(replace(job, problems=chosen, schedule=steps), part).state.to_host()
         if keep.all():
             whole = part
         else:
@@ -61,6 +59,6 @@ def _parts(problems: Problems, batch: int | None):
         if n_rows.any():
             yield n_rows > 0, [(batch, np.inf)]
         return
-    for group in equal_row_sets(problems):
+    for group in problems.equal_row_sets():
         whole, rest = divmod(int(n_rows[group][0]), batch)
         yield group, [(batch, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)

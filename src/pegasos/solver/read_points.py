@@ -1,6 +1,6 @@
-"""Stops on the way: the model of a column after fewer steps than it will take is read off as it passes by.
+"""Read points: steps at which the model of a column is read off on the way to its end.
 
-A window of an average begins, and a mark is read off, between two blocks; so blocks are cut where one is due.
+Windows of an average begin, and models are read off, between two blocks of draws; so a block is cut where one is due.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from pegasos.rules.state import State
 
 
 class ReadPoints:
-    """Steps at which someone wants the model of a column.
+    """Steps at which the models of columns are wanted.
 
     Parameters
     ----------
-    steps : ndarray of int64, shape (n_columns, n_marks)
-        ReadPoints of each column, rising; the last is its end.
+    steps : ndarray of int64, shape (n_columns, n_points)
+        Read points of each column, rising; the last is its end.
     reached : callable
-        Called with the state of columns that stand at a mark, and with a mask (columns, n_marks) of the marks they
-        stand at. A column that ends early stands at all that are left.
+        Called with the state of columns that stand at a read point, and with a mask (columns, n_points) of the points
+        they stand at. A column that ends early stands at all that are left.
     """
 
     def __init__(self, steps: np.ndarray, reached: Callable[[State, np.ndarray], object]):
         self.steps, self.reached = steps, reached
-        self._passed = np.zeros(len(steps), np.int64)
+        self._n_read = np.zeros(len(steps), np.int64)
 
     @property
     def ends(self) -> np.ndarray:
@@ -34,21 +34,21 @@ class ReadPoints:
         return self.steps[:, -1]
 
     def next(self, places: np.ndarray) -> np.ndarray:
-        """The step of each column's next mark."""
-        return self.steps[places, np.minimum(self._passed[places], self.steps.shape[1] - 1)]
+        """The step of the next read point of each of these columns."""
+        return self.steps[places, np.minimum(self._n_read[places], self.steps.shape[1] - 1)]
 
     def read_off(self, state: State, *, at_end: bool = False) -> None:
-        """Hand over the columns that have come to a mark; `at_end` all that are still awaited."""
+        """Hand the columns that have come to a read point to `reached`; `at_end` all that are still to come."""
         places = state.columns["place"]
         arrived = (self.steps[places] <= state.columns["steps"][:, None]).sum(axis=1)
         arrived[state.finished | at_end] = self.steps.shape[1]
-        passed = self._passed[places]
-        due = arrived > passed
+        n_read = self._n_read[places]
+        due = arrived > n_read
         if not due.any():
             return
         numbers = np.arange(self.steps.shape[1])
-        which = (numbers >= passed[due, None]) & (numbers < arrived[due, None])
-        self._passed[places[due]] = arrived[due]
+        which = (numbers >= n_read[due, None]) & (numbers < arrived[due, None])
+        self._n_read[places[due]] = arrived[due]
         self.reached(state if due.all() else state.select(due), which)
 
 
@@ -62,8 +62,8 @@ def draws_before(stops: np.ndarray, columns: np.ndarray, weights: np.ndarray, in
     if not near.any():
         return len(index)
     row_sets, which = np.unique(columns["row_set"][near], return_inverse=True)
-    least = np.full(len(row_sets), len(index))  # draws that columns of one row set are met by alike
+    least = np.full(len(row_sets), len(index))  # draws that reach the first stop among the columns of each row set
     np.minimum.at(least, which.ravel(), left[near])
     met = (weights[index][:, row_sets] != 0).cumsum(axis=0)
-    there = met >= least
-    return int(np.where(there.any(axis=0), there.argmax(axis=0) + 1, len(index)).min())
+    at_stop = met >= least
+    return int(np.where(at_stop.any(axis=0), at_stop.argmax(axis=0) + 1, len(index)).min())

@@ -14,7 +14,10 @@ from pegasos.rules.column import Average, Rule
 from pegasos.rules.state import Position, State, next_turn
 from pegasos.utils.arrays import to_device_of
 
-CARRIED = ("steps", "shrink", "average", "since", "window", "square", "mass", "extra", "best_dual")
+CARRIED = (
+    "steps", "shrink", "average", "average_start", "window_start", "norm_squared", "dual_linear", "dual_excess",
+    "best_dual",
+)  # fmt: skip
 
 
 def check_continues(fresh: State, before: State) -> None:
@@ -37,7 +40,7 @@ def resume(fresh: State, before: State, schedule: Schedule) -> None:
     if before.sums.dtype == np.float64 and fresh.sums.dtype != np.float64:
         fresh.widen()
     columns, old = fresh.columns, before.columns
-    columns["pass_is_feasible"] = still_whole(columns, before, schedule)
+    columns["pass_is_feasible"] = still_feasible(columns, before, schedule)
     for name in CARRIED:
         columns[name] = old[name]
     columns["limit"] = np.minimum(columns["limit"] + old["steps"].astype(np.float64), 2.0**62).astype(np.int64)
@@ -51,7 +54,7 @@ def resume(fresh: State, before: State, schedule: Schedule) -> None:
     same = (columns["lam"] == old["lam"]) & columns["pass_is_feasible"]
     columns["best_dual"] = np.where(same, old["best_dual"], -np.inf)
     if schedule.endless:  # the longest row and the largest ball of all that came
-        for name in ("ahead", "radius"):
+        for name in ("step_offset", "radius"):
             columns[name] = np.maximum(columns[name], old[name])
     if fresh.rule == Rule.PEGASOS:
         _keep_model(fresh, before.scales)
@@ -91,12 +94,12 @@ def _carry_average(fresh: State, before: State) -> None:
     if fresh.weighted.size:
         fresh.weighted[:, to_device_of(np.flatnonzero(fresh_start), fresh.weighted)] = 0.0
     columns["average"][fresh_start] = 0.0
-    for name in ("since", "window"):
+    for name in ("average_start", "window_start"):
         columns[name][fresh_start] = columns["steps"][fresh_start]
 
 
-def still_whole(columns: np.ndarray, before: State, schedule: Schedule) -> np.ndarray:
-    """Which columns go on with whole passes that prove something: the same rows, each met as often as the others."""
+def still_feasible(columns: np.ndarray, before: State, schedule: Schedule) -> np.ndarray:
+    """Which columns go on with passes that end in a feasible dual point: the same rows, each met equally often."""
     old, position = before.columns, position_of(before, schedule)
     whole = (
         columns["pass_is_feasible"]

@@ -1,8 +1,7 @@
-"""A snapshot of a running solve: everything that decides, to the last bit, how it goes on.
+"""Snapshots of a running solve: everything that decides, to the last bit, how it goes on.
 
-Whoever keeps snapshots is a `Keeper`; a solve asks it between two stretches of draws. What a step reads besides the
-state is little: where the stream of draws is, which way the last steps went (`pull_rate`), and in which order a kernel
-without a matrix has gathered its support rows, since sums round by their order.
+Besides the state that is little: where the stream of draws is, the rate of pulls, which decides how the next steps are
+taken, and the order in which a kernel without a matrix has cached its support rows, since sums round by their order.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from pegasos.rules.state import State
 
 
 @dataclass
-class Lap:
-    """Where a solve is in the columns it runs at present: which group of equal row sets, and how far."""
+class PassCount:
+    """Passes of the group of columns that runs: columns of equal row sets, where batches need that."""
 
     group: int = 0
-    first: int = 0  # passes of the stream before the first
+    first: int = 0  # passes of the stream before those of this solve
     passes: int = 0
     refreshed: int = 0  # passes after which kept scores were last computed anew
-    next_check: int = 1  # passes after which the certificate is next made for whoever asks
+    next_check: int = 1  # passes after which the next certificate is due
 
 
 @dataclass
@@ -32,9 +31,9 @@ class Snapshot:
 
     whole: State
     state: State | None
-    lap: Lap
+    lap: PassCount
     stream: dict[str, Any]
-    order: np.ndarray  # of support rows
+    order: np.ndarray  # of cached support rows
     pull_rate: float
     seconds: float
     first_steps: np.ndarray
@@ -42,15 +41,15 @@ class Snapshot:
     history: list[dict] = field(default_factory=list)
 
     def to_device_of(self, array) -> Snapshot:
-        """The same, with its states where `array` is."""
+        """The same, with its states on the device of an array."""
         state = None if self.state is None else self.state.to_device_of(array)
         return replace(self, whole=self.whole.to_device_of(array), state=state)
 
 
-class Keeper(Protocol):
-    """Who keeps snapshots of a solve."""
+class SnapshotStore(Protocol):
+    """Where snapshots of a solve are kept; the solver asks it between two stretches of draws."""
 
-    found: Snapshot | None  # where to go on
+    found: Snapshot | None  # of this very solve, to go on from
 
     def due(self) -> bool:
         """Whether it is time for another one."""

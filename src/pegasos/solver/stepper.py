@@ -14,11 +14,9 @@ import numpy as np
 
 from pegasos.backends import cpu
 from pegasos.backends.threads import in_parallel
-from pegasos.losses.scalar import Loss
-from pegasos.problem.columns import Problems
-from pegasos.problem.schedule import Schedule
-from pegasos.rows import Block, Rows, Way
-from pegasos.rules.column import Average, Rule
+from pegasos.problem.job import Job
+from pegasos.rows import Block, Way
+from pegasos.rules.column import Rule
 from pegasos.rules.state import State
 
 KERNEL_BLOCK = 128
@@ -31,23 +29,17 @@ OPERATIONS_PER_CALL = 3e8  # of compiled loops between two looks at the clock
 SECONDS_PER_CALL = 0.05  # where there is a time limit
 
 
-class Advance:
-    """Moves states of one solve on; `weights` are the normalised ones."""
+class Stepper:
+    """Takes the steps of one job."""
 
-    def __init__(
-        self, rows: Rows, problems: Problems, weights: np.ndarray, schedule: Schedule, rule: Rule, loss: Loss,
-        average: Average,
-    ):  # fmt: skip
-        self.rows, self.problems, self.weights, self.schedule = rows, problems, weights, schedule
-        self.rule, self.loss, self.average, self.size = rule, loss, average, problems.group
+    def __init__(self, job: Job):
+        self.job, self.rows, self.schedule, self.backend = job, job.rows, job.schedule, job.rows.backend
+        self.size = job.problems.group
         self.group = None if self.size == 1 else self.size
-        self.project = schedule.project or rule == Rule.OGD
-        self.backend = rows.backend
-        self.given = self.backend.to_device(problems.labelings), self.backend.to_device(weights)  # where the rows are
-        used = np.count_nonzero(problems.row_sets.any(axis=1))
-        self.columns_per_row = problems.n_rows.sum() / max(1, used)
-        self.way = rows.way(self.columns_per_row)
-        self.squares = rows.squares if self.way != Way.BLOCKS else None
+        self.project = job.schedule.project
+        self.way = self.rows.way(job.columns_per_row)
+        self.squares = self.rows.squares if self.way != Way.BLOCKS else None
+        self.rules = int(job.rule), int(job.loss), int(job.average), self.project
         self.pull_rate = 1.0  # of the rows and columns of the latest steps
         self.pace = 0.0  # draws a second of the latest steps
 
@@ -61,7 +53,7 @@ class Advance:
             length = schedule.block
         elif self.way in (Way.DIRECT, Way.SPARSE) or (self.way == Way.EITHER and self._few_pull()):
             # Long enough for threads to be worth starting, short enough to look at the clock between two calls.
-            columns = n_columns if self.way == Way.SPARSE else min(n_columns, self.columns_per_row)
+            columns = n_columns if self.way == Way.SPARSE else min(n_columns, self.job.columns_per_row)
             draws = OPERATIONS_PER_CALL / (self.rows.width * columns)
             if schedule.max_time is not None:
                 draws = min(draws, self.pace * SECONDS_PER_CALL)
@@ -115,11 +107,11 @@ class Advance:
         weighted = room(pulls.shape, rows.dtype) if state.weighted.size else pulls[:0, :0]
         folds = xp.empty((n_columns, 2))
         scores, gram = rows.scores_now(block, state), rows.gram(block)
-        earlier = backend.earlier_draws(index) if self.rule == Rule.SDCA else index
+        earlier = backend.earlier_draws(index) if self.job.rule == Rule.SDCA else index
         for first, last in self._parts(len(index), wide):
             backend.block_steps(
-                first, last, self.group, columns, scores, *gram, index, earlier, *self.given, state.alpha,
-                state.violations, pulls, weighted, folds, self.schedule.batch, *self._rules(),
+                first, last, self.group, columns, scores, *gram, index, earlier, *self.job.on_device, state.alpha,
+                state.violations, pulls, weighted, folds, self.schedule.batch, *self.rules,
             )  # fmt: skip
             if last < len(index):
                 scores[:, last:] += pulls[:, first:last] @ gram.values[first:last, last:]
@@ -148,8 +140,8 @@ class Advance:
         def steps(first, last):
             count = cpu.direct_steps(
                 first * size, last * size, self.group, state.columns, state.sums, state.weighted, state.products, index,
-                rows.direct_values, self.squares, rows.bias, self.problems.labelings, self.weights, state.alpha,
-                state.violations, self.schedule.batch, *self._rules(),
+                rows.direct_values, self.squares, rows.bias, self.job.problems.labelings, self.job.weights, state.alpha,
+                state.violations, self.schedule.batch, *self.rules,
             )  # fmt: skip
             pulled.append(count)
 
@@ -161,7 +153,7 @@ class Advance:
         rows, X = self.rows, self.rows.X
         cpu.row_steps(
             self.group, state.columns, state.sums, state.weighted, index, X.indptr, X.indices, X.data, self.squares,
-            rows.bias, self.problems.labelings, self.weights, state.alpha, self.schedule.batch, *self._rules(),
+            rows.bias, self.job.problems.labelings, self.job.weights, state.alpha, self.schedule.batch, *self.rules,
         )  # fmt: skip
 
     def batch(self, state: State, index: np.ndarray | None, scores: list[np.ndarray] | None) -> list[np.ndarray]:
@@ -169,8 +161,8 @@ class Advance:
 
         The products fill the machine by themselves.
         """
-        rows, backend, (labelings, weights) = self.rows, self.backend, self.given
-        rule, loss, average, project = self._rules()
+        rows, backend, (labelings, weights) = self.rows, self.backend, self.job.on_device
+        rule, loss, average, project = self.rules
         index = None if index is None else backend.to_device(index)
         blocks: Callable = partial(rows.blocks, index)  # made anew each time: all blocks of CSR rows are a copy of X
         if index is not None and len(index) <= rows.at_once:
@@ -222,6 +214,3 @@ class Advance:
     def _add_alpha(self, state: State, block: Block, pulls: np.ndarray) -> None:
         if state.alpha.size and not state.alpha_in_sums:
             self.backend.scatter_rows(state.alpha, block.rows, pulls)
-
-    def _rules(self) -> tuple[int, int, int, bool]:
-        return int(self.rule), int(self.loss), int(self.average), self.project

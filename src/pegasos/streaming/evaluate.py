@@ -71,12 +71,11 @@ def judged(
     predict = None if tally is None else setting.predictor(model)
     columns, losses, pulls, found = state.columns.copy(), np.zeros(setting.n_columns), np.zeros(model.shape), None
     for window in read:
-        rows, problems = setting.part(window)
-        model = model.astype(rows.dtype, copy=False)
-        weights = problems.normalised_weights(rows.dtype)
-        certifier = Certifier(rows, problems, weights, setting.schedule, setting.loss, True)
-        columns["labeling"], columns["row_set"] = problems.columns.T
-        columns["n_rows"] = problems.n_rows
+        job = setting.job(window)
+        model = model.astype(job.rows.dtype, copy=False)
+        certifier = Certifier(job)
+        columns["labeling"], columns["row_set"] = job.problems.columns.T
+        columns["n_rows"] = job.problems.n_rows
         losses += certifier.losses(columns, model)[0]
         if sloped:
             certifier.add_pulls(columns, model, pulls)

@@ -19,8 +19,9 @@ from pegasos.estimators.warm_start import without_rows
 from pegasos.losses.scalar import LINEAR_DUALS
 from pegasos.rules.state import State
 from pegasos.solver.certificate import Certificate, Certifier
+from pegasos.solver.monitor import Hooks
 from pegasos.solver.online import one_pass
-from pegasos.solver.solve import Hooks, Solution
+from pegasos.solver.stream import Solution, StreamSolver
 from pegasos.streaming.evaluate import Tally, judged
 from pegasos.streaming.progress import Work
 from pegasos.streaming.setting import Setting
@@ -99,6 +100,7 @@ class Run:
     ):  # fmt: skip
         self.svm, self.source, self.work, self.clock, self.record = svm, source, work, work.clock, record
         self.setting = Setting(svm, look)
+        self.solver = StreamSolver(Hooks(progress=lambda part: self.clock.is_up()))
         self.prepare = Preparing(source.name, split, scaler, self.setting.whole)
         self.streamed = Streamed(look, scaler)
         self.n_chunks = chunks_of_window(look.bytes_a_chunk)
@@ -168,15 +170,13 @@ class Run:
         setting, clock = self.setting, self.clock
         if not setting.met:
             self._meet(window)
-        rows, problems = setting.part(window)
-        at, watcher = self.at, Hooks(progress=lambda part: clock.is_up())
-        state = one_pass(rows, problems, setting.schedule, setting.loss, at.state, limits=at.limits, watcher=watcher)
+        at, job = self.at, setting.job(window)
+        state = one_pass(self.solver, job, at.state, limits=at.limits)
         steps = state.columns["steps"]
         whole = at.proven & (steps > 0) & (steps % setting.whole.n_rows == 0)
         dual = at.dual
         if whole.any():  # each row of these columns was met as often as the others
-            certifier = Certifier(rows, problems, np.empty((0, 0)), setting.schedule, setting.loss, True)
-            dual = np.where(whole, np.maximum(dual, certifier.linear_dual(state)), dual)
+            dual = np.where(whole, np.maximum(dual, Certifier(job).linear_dual(state)), dual)
         self.at, self.known = replace(at, state=state, window=window.number + 1, dual=dual), None
         self.work.done(window.share)
         self.streamed.passes += len(window.y) / self.streamed.look.n_rows

@@ -12,8 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import validation
 from pegasos.estimators.warm_start import Memory, without_rows
-from pegasos.problem.columns import Problems
-from pegasos.rows import Rows
+from pegasos.problem.job import Job
 from pegasos.rows.linear import squares_of
 from pegasos.solver.solve import Solution
 from pegasos.streaming.survey import Look
@@ -72,13 +71,13 @@ class Setting:
         self.row, self.classes = window.X[:1].copy(), window.y if self.of_classes else self.classes
         validation.check_magnitudes(window.X, self._squares(window.X), self.kernel, self.bias)
 
-    def part(self, window: Window) -> tuple[Rows, Problems]:
+    def job(self, window: Window) -> Job:
         """The rows of a window, and their part of the problem."""
         X, squares = window.X, self._squares(window.X)
         validation.check_magnitudes(X, squares, self.kernel, self.bias, hints=False)
         once = replace(self.schedule, max_passes=1)
         rows = self.svm._rows(X, squares, self.kernel, self.bias, once, landmarks=self.landmarks)
-        return rows, self.whole.problems(window.y, X.dtype)
+        return Job(rows, self.whole.problems(window.y, X.dtype), self.schedule, loss=self.loss)
 
     def _squares(self, X) -> np.ndarray | None:
         return None if self.kernel.name == "callable" else squares_of(X)

@@ -10,7 +10,7 @@ import numpy as np
 from pegasos.estimators.validation import check_regularisation
 from pegasos.io.base import DataError
 from pegasos.problem.columns import Problems, regression
-from pegasos.problem.schedule import zero_objectives
+from pegasos.problem.job import zero_objectives
 from pegasos.streaming.survey import Look
 
 
@@ -92,5 +92,5 @@ def _of_classes(svm, look: Look, dtype) -> Whole:
     if svm.class_weight is not None:
         weights = np.where(inside, problems.weights[kept] / counts, 0.0)
         weights *= n_rows / (weights * counts).sum(axis=0)
-    zero = zero_objectives(problems, None, svm._loss())
+    zero = zero_objectives(problems, svm._loss(), lambda: None)
     return Whole(svm, task.about, problems.lam, n_rows[problems.columns[:, 1]], zero, weights)
