@@ -38,8 +38,6 @@ class Schedule:
     count_violations : bool
     endless : bool
         More rows may follow: windows of an average double, whatever the end of this solve.
-    rate, radius : float or None
-        Step size and radius of online gradient descent; None: both as large as the ball that holds the optimum asks.
     """
 
     sampling: str = "shuffle"
@@ -55,8 +53,6 @@ class Schedule:
     certified: bool = True
     count_violations: bool = False
     endless: bool = False
-    rate: float | None = None
-    radius: float | None = None
 
     def draws(self, n_rows: int) -> float:
         """Draws of all steps of a column with so many rows, roughly."""
@@ -96,15 +92,10 @@ def column_records(rows: Rows, problems: Problems, weights, schedule: Schedule, 
     columns["limit"] = schedule.steps(n_rows)
     columns["horizon"] = 2**62 if schedule.endless else columns["limit"]
     columns["shrink"] = 1.0
-    columns["pass_is_feasible"] = rule != Rule.OGD and (schedule.batch is None or schedule.sampling != "replacement")
+    columns["pass_is_feasible"] = schedule.batch is None or schedule.sampling != "replacement"
     columns["best_dual"] = -np.inf
     if loss == Loss.SQUARED_HINGE and rule == Rule.PEGASOS:
         columns["step_offset"] = _largest_curvature(rows, weights, columns) / problems.lam
-    if rule == Rule.OGD:
-        columns["radius"] = columns["radius"] if schedule.radius is None else schedule.radius
-        norms = np.sqrt(np.max(rows.squares[:, None] * (weights != 0), axis=0))[columns["row_set"]]
-        norms[norms == 0] = 1.0
-        columns["rate"] = columns["radius"] / norms if schedule.rate is None else schedule.rate
     return columns
 
 

@@ -41,7 +41,7 @@ class Advance:
         self.rows, self.problems, self.weights, self.schedule = rows, problems, weights, schedule
         self.rule, self.loss, self.average, self.size = rule, loss, average, problems.group
         self.group = None if self.size == 1 else self.size
-        self.project = schedule.project or rule == Rule.OGD
+        self.project = schedule.project
         self.backend = rows.backend
         self.given = self.backend.to_device(problems.labelings), self.backend.to_device(weights)  # where the rows are
         used = np.count_nonzero(problems.row_sets.any(axis=1))
