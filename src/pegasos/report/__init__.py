@@ -1,6 +1,6 @@
 """Results as one HTML page, as files, and as plain values."""
 
-from pegasos.plotting.needed import MissingExtra
+from pegasos.plotting.checks import MissingExtra
 from pegasos.report.html import check_available, render, write_html
 from pegasos.report.page import Figure, Page, Remark, Table
 from pegasos.report.parts import figures_to, tables_to

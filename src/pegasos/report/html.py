@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from pegasos.plotting.needed import require
+from pegasos.plotting.checks import require
 from pegasos.plotting.style import SERIES, SERIES_DARK
 from pegasos.report.page import Figure, Page, Remark, Table
 from pegasos.report.parts import drawing_of

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pegasos.plotting.needed import require
+from pegasos.plotting.checks import require
 from pegasos.report.page import Figure, Page
 from pegasos.report.values import is_missing, plain
 from pegasos.utils.files import replacing

@@ -8,8 +8,8 @@ import warnings
 import xml.etree.ElementTree as ET
 from typing import Any
 
+from pegasos.plotting.checks import require
 from pegasos.plotting.hover import hints_of
-from pegasos.plotting.needed import require
 from pegasos.plotting.style import INK, SERIES
 
 LINK = "{http://www.w3.org/1999/xlink}href"
