@@ -10,13 +10,8 @@ import pytest
 
 import naive
 from pegasos import PegasosClassifier, PegasosRegressor
-from pegasos.problem.columns import one_vs_rest
 from pegasos.problem.sampling import Stream
-from pegasos.problem.schedule import Schedule
-from pegasos.rows import DenseRows
-from pegasos.rules.column import Rule
 from pegasos.rules.state import State
-from solving import solve
 
 RNG = np.random.default_rng(0)
 
@@ -211,14 +206,6 @@ def test_sparse_targets_are_refused():
     sp = pytest.importorskip("scipy.sparse")
     with pytest.raises(ValueError, match="targets y are a sparse matrix"):
         PegasosRegressor().fit(np.eye(4), sp.csr_matrix(np.ones((4, 1))))
-
-
-def test_gradient_descent_on_rows_of_zeros():
-    y = np.array([0, 1, 0, 1])
-    found = solve(DenseRows(np.zeros((4, 2))), one_vs_rest(y, 2).with_lam(0.1), Rule.OGD, Schedule(max_passes=2))
-    assert not found.model.any()
-    assert found.certificate.objective[0] == 1.0
-    assert found.certificate.gap[0] == pytest.approx(0.0, abs=1e-12), "nothing can be learned: 1 is the optimum"
 
 
 def test_naive_start_vector():

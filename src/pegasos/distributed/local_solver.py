@@ -165,7 +165,7 @@ class Local:
         seed = seed_of(order.seed, order.round, self.number)
         schedule = Schedule(seed=seed, max_passes=order.passes, average=False, certified=False)
         job = replace(self.job, problems=problems, schedule=schedule)
-        after = self.solver.run(job, start).state
+        after = self.solver.state_after(job, start)
         duals.move(keep, after.alpha)
         duals.terms = self.dual_sums(duals.alpha)
         return (after.sums.astype(np.float64) - start.sums) / per_row, after.columns["steps"]

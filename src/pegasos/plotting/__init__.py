@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pegasos.plotting.bars import BarsDisplay, ClassCountsDisplay
+    from pegasos.plotting.checks import MissingExtra
     from pegasos.plotting.confusion import ConfusionDisplay
     from pegasos.plotting.curves import ConvergenceDisplay, Curve, RuntimesDisplay
     from pegasos.plotting.data import EmbeddingDisplay, SampleImagesDisplay
     from pegasos.plotting.heatmap import HeatmapDisplay
     from pegasos.plotting.margins import MarginsDisplay
-    from pegasos.plotting.needed import MissingExtra
     from pegasos.plotting.paths import Panel, PathsDisplay
-    from pegasos.plotting.searched import SearchHeatmapDisplay
+    from pegasos.plotting.search import SearchHeatmapDisplay
 
 __all__ = [
     "BarsDisplay",
@@ -31,7 +31,7 @@ __all__ = [
     "SearchHeatmapDisplay",
 ]
 
-_HOMES = {
+_MODULES = {
     "BarsDisplay": "bars",
     "ClassCountsDisplay": "bars",
     "ConfusionDisplay": "confusion",
@@ -40,21 +40,21 @@ _HOMES = {
     "EmbeddingDisplay": "data",
     "HeatmapDisplay": "heatmap",
     "MarginsDisplay": "margins",
-    "MissingExtra": "needed",
+    "MissingExtra": "checks",
     "Panel": "paths",
     "PathsDisplay": "paths",
     "RuntimesDisplay": "curves",
     "SampleImagesDisplay": "data",
-    "SearchHeatmapDisplay": "searched",
+    "SearchHeatmapDisplay": "search",
 }
 
 
 def __getattr__(name):
-    # Lazily: whoever only wants to know whether figures can be drawn does not wait for scikit-learn.
-    if name in _HOMES:
-        return getattr(import_module(f"pegasos.plotting.{_HOMES[name]}"), name)
+    # Imported on first use: checking whether figures can be drawn need not wait for scikit-learn.
+    if name in _MODULES:
+        return getattr(import_module(f"pegasos.plotting.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'pegasos.plotting' has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_MODULES])

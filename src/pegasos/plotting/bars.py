@@ -1,4 +1,4 @@
-"""Bars for a few named values."""
+"""Bar charts of a few named values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BarsDisplay(Display):
     log : bool, default=False
         A logarithmic axis.
     highlight : int or list of int, default=None
-        Places of bars in another colour.
+        Indices of bars in another colour.
 
     Attributes
     ----------
@@ -56,33 +56,33 @@ class BarsDisplay(Display):
 
     def plot(self, ax=None, **kwargs):
         """Draw; keyword arguments are passed to the bars."""
-        lying = self._lying()
-        height = max(1.2, 0.32 * len(self.labels) + 0.7) if lying else SIZE[1] * 0.85
+        horizontal = self._is_horizontal()
+        height = max(1.2, 0.32 * len(self.labels) + 0.7) if horizontal else SIZE[1] * 0.85
         with self._drawing(ax, (SIZE[0], min(height, 12))) as ax:
             options = {"color": [series(place in self.highlight) for place in range(len(self.labels))], **kwargs}
             places = np.arange(len(self.labels))
-            draw = ax.barh if lying else ax.bar
+            draw = ax.barh if horizontal else ax.bar
             self.bars_ = draw(places, self.values, 0.72, **options)
-            self._errors(ax, places, lying)
-            self._axes(ax, lying)
-            self._write(ax, lying)
+            self._errors(ax, places, horizontal)
+            self._axes(ax, horizontal)
+            self._write(ax, horizontal)
         return self
 
-    def _lying(self) -> bool:
+    def _is_horizontal(self) -> bool:
         if self.horizontal is not None:
             return self.horizontal
         return max(map(len, [*self.labels, ""])) > 6 or len(self.labels) > 16
 
-    def _errors(self, ax: Any, places: np.ndarray, lying: bool) -> None:
+    def _errors(self, ax: Any, places: np.ndarray, horizontal: bool) -> None:
         if self.errors is not None:
-            at = (self.values, places) if lying else (places, self.values)
-            around = {"xerr": self.errors} if lying else {"yerr": self.errors}
+            at = (self.values, places) if horizontal else (places, self.values)
+            around = {"xerr": self.errors} if horizontal else {"yerr": self.errors}
             ax.errorbar(*at, **around, fmt="none", ecolor="#000000", capsize=3, linewidth=1)
 
-    def _axes(self, ax: Any, lying: bool) -> None:
+    def _axes(self, ax: Any, horizontal: bool) -> None:
         if self.log:
-            log_axis(ax.xaxis if lying else ax.yaxis)
-        if lying:
+            log_axis(ax.xaxis if horizontal else ax.yaxis)
+        if horizontal:
             ticks(ax.yaxis, self.labels)
             ax.invert_yaxis()  # read from the top, as they were given
             ax.set_xlabel(self.value_name)
@@ -91,11 +91,11 @@ class BarsDisplay(Display):
             ticks(ax.xaxis, self.labels)
             ax.set_ylabel(self.value_name)
             ax.margins(y=0.12)
-        grid(ax, "x" if lying else "y")
-        ax.tick_params(axis="y" if lying else "x", length=0)
+        grid(ax, "x" if horizontal else "y")
+        ax.tick_params(axis="y" if horizontal else "x", length=0)
 
-    def _write(self, ax: Any, lying: bool) -> None:
-        """The values at the ends of the bars, and in full on hover."""
+    def _write(self, ax: Any, horizontal: bool) -> None:
+        """Write the values at the ends of the bars, and more digits into their hints."""
         for place, (bar, value) in enumerate(zip(self.bars_, self.values)):
             spread = "" if self.errors is None else f" ± {number_text(self.errors[place])}"
             named = f"{self.value_name} " if self.value_name else ""
@@ -104,9 +104,9 @@ class BarsDisplay(Display):
             if np.isnan(value) or len(self.labels) > 40:
                 continue
             ax.annotate(
-                number_text(value, self.fmt), (reach, place) if lying else (place, reach),
-                xytext=(3, 0) if lying else (0, 2), textcoords="offset points", fontsize=8,
-                ha="left" if lying else "center", va="center" if lying else "bottom",
+                number_text(value, self.fmt), (reach, place) if horizontal else (place, reach),
+                xytext=(3, 0) if horizontal else (0, 2), textcoords="offset points", fontsize=8,
+                ha="left" if horizontal else "center", va="center" if horizontal else "bottom",
             )  # fmt: skip
 
 

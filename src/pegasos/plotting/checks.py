@@ -1,17 +1,37 @@
-"""Checks of what displays are given, in sentences that name the thing."""
+"""Checks before drawing: packages that have to be installed, and the arguments of displays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Sized
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+
+MISSING = "reports need matplotlib and jinja2: pip install 'pegasos[report]'"
+
+
+class MissingExtra(ImportError):
+    """A package that only figures and reports need is not installed."""
+
+
+def require(*modules: str) -> None:
+    """Raise MissingExtra unless all of these modules can be imported."""
+    for name in modules:
+        try:
+            import_module(name)
+        except ImportError as error:
+            raise MissingExtra(MISSING) from error
 
 
 def fitted(estimator: Any, attribute: str | None = None) -> Any:
-    """The estimator that has learned: the last step of a pipeline, the best of a search, or itself."""
+    """The fitted estimator itself, the last step of a pipeline, or that of the best estimator of a search.
+
+    ValueError where it has no such attribute.
+    """
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils.validation import check_is_fitted
+
     check_is_fitted(estimator)
     if hasattr(estimator, "best_estimator_"):
         return fitted(estimator.best_estimator_, attribute)

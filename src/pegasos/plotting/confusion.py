@@ -13,7 +13,7 @@ from pegasos.plotting.heatmap import COLOURS, MOST_CELLS, label_text
 from pegasos.plotting.hover import hint
 from pegasos.plotting.style import Display, contrasting, ticks
 
-WRONG = "Oranges"  # off the diagonal; the diagonal is blue, or the few errors would not be seen beside it
+WRONG = "Oranges"  # off the diagonal; the diagonal is blue, or a few errors would not be visible beside it
 
 
 class ConfusionDisplay(Display):
@@ -31,7 +31,7 @@ class ConfusionDisplay(Display):
     ax_, figure_
         Where it was drawn.
     cells_ : list of list of Rectangle
-        Empty where there are more than 34 classes, which are drawn as a picture.
+        Empty where there are more than 34 classes, which are drawn as a raster image.
     """
 
     def __init__(self, matrix, labels):
@@ -94,7 +94,9 @@ class ConfusionDisplay(Display):
             return tuple(colormaps[COLOURS](0.04 + 0.8 * self._share(row, column)))
         if not self.matrix[row, column]:
             return (0.5, 0.5, 0.5, 0.08)
-        return tuple(colormaps[WRONG](0.85 * np.sqrt(self._share(row, column))))  # the root tells one error from none
+        return tuple(
+            colormaps[WRONG](0.85 * np.sqrt(self._share(row, column)))
+        )  # the root makes even one error visible
 
     def _cell(self, ax: Any, row: int, column: int, kwargs: dict) -> Any:
         from matplotlib.patches import Rectangle

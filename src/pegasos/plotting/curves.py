@@ -1,4 +1,4 @@
-"""Curves: objectives and gaps as they fall, their bounds, and running times."""
+"""Curves: objectives and gaps against steps, their bounds, and running times."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from pegasos.plotting import checks
 from pegasos.plotting.hover import hint_points
-from pegasos.plotting.style import INK, SIZE, Display, clipped, grid, log_axis, marker, number_text, series
+from pegasos.plotting.style import INK, SIZE, Display, grid, log_axis, marker, number_text, series, shortened
 
 LEGEND_LETTERS = 60  # in a line of a legend above the axes
 STYLES = ("line", "points", "both", "dashed", "dotted")
@@ -23,7 +23,7 @@ class Curve:
     label: str
     steps: Sequence[float] | np.ndarray
     values: Sequence[float] | np.ndarray
-    style: str | None = None  # "line", "points", "both", "dashed", "dotted"; None: what the display deems right
+    style: str | None = None  # "line", "points", "both", "dashed", "dotted"; None: the display's own
     lower: Sequence[float] | np.ndarray | None = None
     upper: Sequence[float] | np.ndarray | None = None
 
@@ -43,7 +43,7 @@ class ConvergenceDisplay(Display):
     ----------
     curves : list of Curve
     bound : Curve or list of Curve, default=None
-        What a theorem promises.
+        Bounds from theory, drawn dashed.
     xlabel, ylabel : str
     logx, logy : bool
         Logarithmic axes; points that are not positive are left out there.
@@ -57,8 +57,8 @@ class ConvergenceDisplay(Display):
     """
 
     def __init__(self, curves, *, bound=None, ylabel="objective", xlabel="step", logx=True, logy=False):
-        self.curves = _listed(curves)
-        self.bound = [] if bound is None else _listed(bound)
+        self.curves = _as_curves(curves)
+        self.bound = [] if bound is None else _as_curves(bound)
         self.ylabel = ylabel
         self.xlabel = xlabel
         self.logx = logx
@@ -72,7 +72,7 @@ class ConvergenceDisplay(Display):
         ----------
         estimator : fitted PegasosClassifier or PegasosRegressor, or a pipeline or a search that holds one
         bound : callable, Curve or list of Curve, default=None
-            A callable gets steps and returns what a theorem promises for them.
+            Bounds from theory; a callable maps steps to the values of one.
         show : {"objective", "gap"}, default="objective"
             The objective with the certified gap as a band below it, down to 0 at most, in which the optimum lies; or
             the gap alone.
@@ -113,7 +113,7 @@ class ConvergenceDisplay(Display):
             for number, curve in enumerate(self.bound):
                 shown = {"color": INK if number == 0 else series(5), **kwargs}
                 self.lines_.append(draw_curve(ax, curve, number, self.xlabel, "dashed", **shown))
-            finish(ax, self.xlabel, self.ylabel, self.logx, self.logy, len(self.lines_))
+            finish_axes(ax, self.xlabel, self.ylabel, self.logx, self.logy, len(self.lines_))
         return self
 
 
@@ -134,7 +134,7 @@ class RuntimesDisplay(Display):
     """
 
     def __init__(self, curves, xlabel="rows", ylabel="seconds", logx=True, logy=True):
-        self.curves = _listed(curves)
+        self.curves = _as_curves(curves)
         self.xlabel = xlabel
         self.ylabel = ylabel
         self.logx = logx
@@ -146,7 +146,7 @@ class RuntimesDisplay(Display):
             self.lines_ = [
                 draw_curve(ax, curve, number, self.xlabel, "both", **kwargs) for number, curve in enumerate(self.curves)
             ]
-            finish(ax, self.xlabel, self.ylabel, self.logx, self.logy, len(self.lines_))
+            finish_axes(ax, self.xlabel, self.ylabel, self.logx, self.logy, len(self.lines_))
         return self
 
 
@@ -160,14 +160,14 @@ LINES: dict[str, dict[str, Any]] = {
 
 
 def draw_curve(ax: Any, curve: Curve, number: int, xlabel: str, default: str, **kwargs: Any) -> Any:
-    """One curve with its band and its hints; a curve of one point is a point."""
+    """Draw one curve with its band and its hints, a curve of one point as a marker."""
     style = curve.style or default
     shown: dict[str, Any] = {"color": series(number), **LINES[style]}
     if style in ("points", "both") or len(curve.steps) == 1:
         shown["marker"] = marker(number)
     shown.update(kwargs)
     xs, ys = np.asarray(curve.steps, float), np.asarray(curve.values, float)
-    (line,) = ax.plot(xs, ys, label=clipped(curve.label, 40), **shown)
+    (line,) = ax.plot(xs, ys, label=shortened(curve.label, 40), **shown)
     if curve.lower is not None or curve.upper is not None:
         lower = ys if curve.lower is None else np.asarray(curve.lower, float)
         upper = ys if curve.upper is None else np.asarray(curve.upper, float)
@@ -185,8 +185,8 @@ def _point_text(curve: Curve, place: int, xlabel: str) -> str:
     return f"{text}, between {number_text(lower)} and {number_text(upper)}"
 
 
-def finish(ax: Any, xlabel: str, ylabel: str, logx: bool, logy: bool, curves: int) -> None:
-    """Scales, names of the axes, a grid, and a legend where there is more than one curve."""
+def finish_axes(ax: Any, xlabel: str, ylabel: str, logx: bool, logy: bool, curves: int) -> None:
+    """Set scales and labels of the axes, the grid, and a legend where there is more than one curve."""
     if logx:
         log_axis(ax.xaxis)
     if logy:
@@ -199,7 +199,7 @@ def finish(ax: Any, xlabel: str, ylabel: str, logx: bool, logy: bool, curves: in
 
 
 def legend(ax: Any, curves: int) -> None:
-    """Inside where there is room; many names go above the axes, where they hide nothing."""
+    """Draw a legend: inside the axes for up to four curves, else above them, where it covers nothing."""
     if curves <= 4:
         ax.legend(loc="best")
     else:
@@ -208,7 +208,7 @@ def legend(ax: Any, curves: int) -> None:
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1.01), ncols=beside, borderaxespad=0, columnspacing=1.2)
 
 
-def _listed(curves: Curve | Sequence[Curve]) -> list[Curve]:
+def _as_curves(curves: Curve | Sequence[Curve]) -> list[Curve]:
     found = [curves] if isinstance(curves, Curve) else list(curves)
     for curve in found:
         if not isinstance(curve, Curve):
@@ -222,6 +222,6 @@ def _bound_curves(
     if bound is None:
         return []
     if not callable(bound):
-        return _listed(bound)
+        return _as_curves(bound)
     places = np.geomspace(max(steps.min(), 1), max(steps.max(), 1), 50) if len(steps) > 1 else steps
     return [Curve("bound", places, np.broadcast_to(bound(places), places.shape))]

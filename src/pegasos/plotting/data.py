@@ -1,4 +1,4 @@
-"""What the data look like: sample images, and an embedding in the plane."""
+"""Figures of the data: sample images, and an embedding in the plane."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import sparse
 from pegasos.plotting import checks
 from pegasos.plotting.heatmap import label_text
 from pegasos.plotting.hover import hint
-from pegasos.plotting.style import SIZE, Display, clipped, marker, series
+from pegasos.plotting.style import SIZE, Display, marker, series, shortened
 
 
 class SampleImagesDisplay(Display):
@@ -63,7 +63,7 @@ class SampleImagesDisplay(Display):
         if X.shape[1] != np.prod(image_shape):
             raise ValueError(f"image_shape {tuple(image_shape)} does not hold the {X.shape[1]} features of X.")
         classes = np.unique(y)
-        # Sorted by turns: each line of the grid has all classes, as far as they have rows.
+        # One row of each class in turn: each line of the grid has all classes that have as many rows.
         chosen = [np.flatnonzero(y == label)[:per_class] for label in classes]
         order = [rows[turn] for turn in range(per_class) for rows in chosen if turn < len(rows)]
         rows = X[order].toarray() if sparse.issparse(X) else np.asarray(X)[order]
@@ -74,7 +74,7 @@ class SampleImagesDisplay(Display):
         """Draw; keyword arguments are passed to `imshow`."""
         lines = -(-len(self.images) // self.per_row)
         height, width = self.images.shape[1:3]
-        # All images are one picture with the labels in its gaps: faster than axes for each, and smaller.
+        # All images share one axes, with the labels between them: faster and smaller than axes for each.
         gap, side = 0.12 * width, 0.45 * height
         across, down = self.per_row * (width + gap), lines * (height + side)
         size = (SIZE[0], max(0.6, SIZE[0] * down / across))
@@ -92,7 +92,7 @@ class SampleImagesDisplay(Display):
         return self
 
     def _range(self) -> dict[str, float]:
-        """The same greys for all images."""
+        """The same range of greys for all images."""
         return {} if self.images.ndim == 4 else {"vmin": self.images.min(), "vmax": self.images.max()}
 
     def _frame(self, ax: Any, extent: tuple[float, ...], label: str) -> None:
@@ -181,7 +181,7 @@ class EmbeddingDisplay(Display):
         return self
 
     def _class(self, ax: Any, number: int, label: Any, radius: float, kwargs: dict) -> Any:
-        """The points of a class as one shape: thousands of shapes would slow a page down."""
+        """Draw the points of a class as one path, since thousands would slow a page down; its legend entry."""
         from matplotlib.lines import Line2D
         from matplotlib.markers import MarkerStyle
         from matplotlib.patches import PathPatch
@@ -200,16 +200,22 @@ class EmbeddingDisplay(Display):
         ax.add_patch(PathPatch(shape, **{"facecolor": series(number), "linewidth": 0, "alpha": 0.85, **kwargs}))
         colour = kwargs.get("facecolor", series(number))
         return Line2D(
-            [], [], color=colour, marker=marker(number), linestyle="none", label=clipped(label_text(label), 20)
+            [], [], color=colour, marker=marker(number), linestyle="none", label=shortened(label_text(label), 20)
         )
 
     def _name(self, ax: Any, classes: np.ndarray) -> None:
-        """Names in the figure: with many classes, colours and markers alone are hard to look up."""
+        """Write the name of each class at the median of its points."""
         for label in classes:
             own = self.points[self.y == label]
             box = {"boxstyle": "round,pad=0.2", "facecolor": "#fefefe", "edgecolor": "none", "alpha": 0.85}
             middle = np.median(own, axis=0)
             text = ax.text(
-                *middle, clipped(label_text(label), 20), ha="center", va="center", fontsize=8, color="#111111", bbox=box
+                *middle,
+                shortened(label_text(label), 20),
+                ha="center",
+                va="center",
+                fontsize=8,
+                color="#111111",
+                bbox=box,
             )
             hint(text, f"{label_text(label)}: {len(own)} rows")

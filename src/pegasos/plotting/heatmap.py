@@ -10,12 +10,12 @@ import numpy as np
 
 from pegasos.plotting import checks
 from pegasos.plotting.hover import MOST_HINTS, hint
-from pegasos.plotting.style import SIZE, Display, clipped, contrasting, number_text, power_text, ticks
+from pegasos.plotting.style import SIZE, Display, contrasting, number_text, power_text, shortened, ticks
 
-BEST = "#d55e00"  # the outline of the best cell: no colour of the map is near it
+BEST = "#d55e00"  # outline of the best cell, a colour far from all of the map
 MISSING = "#9a9a9a"
-MOST_CELLS = 1200  # beyond, cells are the pixels of a picture: each would be an element of the page
-COLOURS = "YlGnBu"  # lightness falls steadily: it survives colour blindness and a grey printer
+MOST_CELLS = 1200  # more are drawn as one raster image: each cell would be an element of the page
+COLOURS = "YlGnBu"  # its lightness falls steadily, so that it works for colour-blind readers and in grey
 
 
 class HeatmapDisplay(Display):
@@ -26,11 +26,11 @@ class HeatmapDisplay(Display):
     values : array-like of shape (n_rows, n_columns)
         nan or None where there is no number.
     row_labels, column_labels : list
-        Texts, or numbers, which are written as short as they can be.
+        Texts, or numbers, which are written with as few characters as possible.
     row_name, column_name : str
-        What the labels are values of.
+        Names of the axes.
     value_name : str
-        What the numbers are.
+        Name of the numbers.
     fmt : str, default=".3f"
         Format of the number in a cell; "" leaves cells empty.
     better : {"low", "high"}, default="low"
@@ -105,13 +105,13 @@ class HeatmapDisplay(Display):
 
     def _size(self) -> tuple[float, float]:
         digits = max((len(number_text(value, self.fmt)) for value in self.values.ravel()), default=4) if self.fmt else 2
-        names = max(len(clipped(label)) for label in [*self.row_labels, ""]) * 0.075 + 0.5
+        names = max(len(shortened(label)) for label in [*self.row_labels, ""]) * 0.075 + 0.5
         width = min(names + len(self.column_labels) * max(0.36, 0.085 * digits + 0.12), 20)
         height = 0.9 + len(self.row_labels) * 0.3
         return max(width, SIZE[0] * 0.7), min(max(height, 1.8), 12)
 
     def _colours(self) -> np.ndarray:
-        """A colour for each cell: good is dark."""
+        """A colour for each cell, the better the darker."""
         from matplotlib import colormaps
 
         goodness = -self.values if self.better == "low" else self.values
@@ -122,10 +122,12 @@ class HeatmapDisplay(Display):
             goodness = -logs if self.better == "low" else logs
         goodness = np.where(np.isfinite(goodness), goodness, np.nan)
         axis = 0 if self.per_column else None
-        return colormaps[COLOURS](0.04 + 0.86 * scaled(goodness, axis))  # its very ends are near white and near black
+        return colormaps[COLOURS](
+            0.04 + 0.86 * scaled(goodness, axis)
+        )  # without the ends of the map, near white and near black
 
     def _best(self) -> list[tuple[int, int]]:
-        """The best cells: of all, or of each column; none where all are equal, which nothing is best of."""
+        """The best cells, of all or of each column; none where all values are equal."""
         goodness = -self.values if self.better == "low" else self.values.copy()
         goodness[~np.isfinite(goodness)] = -np.inf
         parts = [(slice(None), column) for column in range(goodness.shape[1])] if self.per_column else [...]
@@ -143,7 +145,7 @@ class HeatmapDisplay(Display):
         known = np.isfinite(value)
         colour = tuple(colours[row, column]) if known else MISSING
         options = {"facecolor": colour, "linewidth": 0, **kwargs}
-        # Neighbours overlap by a hair, or the page would shine through between them.
+        # Neighbouring cells overlap slightly, or the background would show between them.
         cell = ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1.005, 1.005, **options))
         if self.values.size <= MOST_HINTS:
             hint(cell, self._hint(row, column))
@@ -191,7 +193,7 @@ class HeatmapDisplay(Display):
 
 
 def scaled(values: np.ndarray, axis: int | None) -> np.ndarray:
-    """Values between 0 and 1, over all or per column; where all are equal, one half."""
+    """Values scaled to [0, 1], over all or per column; 0.5 where all are equal."""
     known = np.where(np.isnan(values), np.inf, values)
     low = known.min(axis=axis, keepdims=True, initial=np.inf)
     high = np.where(np.isnan(values), -np.inf, values).max(axis=axis, keepdims=True, initial=-np.inf)
@@ -200,14 +202,14 @@ def scaled(values: np.ndarray, axis: int | None) -> np.ndarray:
 
 
 def label_text(label: Any) -> str:
-    """A label as text; floats as short as they can be."""
+    """A label as text; floats with at most six digits and short exponents."""
     if isinstance(label, float | np.floating):
         return f"{label:.6g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
     return str(label)
 
 
 def label_texts(labels: Sequence) -> list[str]:
-    """Labels as texts; powers of ten over a wide range are all written as such."""
+    """Labels as texts; powers of ten that span a factor of 1000 are written as 10⁻³."""
     numbers = [float(label) for label in labels if isinstance(label, float | np.floating) and label > 0]
     if numbers and len(numbers) == len(labels) and max(numbers) >= 999 * min(numbers):
         logs = np.log10(numbers)

@@ -1,4 +1,4 @@
-"""Texts that a page shows when somebody points at a part of a figure."""
+"""Hints: texts that an HTML report shows when the pointer is over a part of a figure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ MOST_HINTS = 600  # of one figure
 
 
 def hint(artist: Any, text: str) -> Any:
-    """Give an artist that is on a figure a text to show on hover, and return it.
+    """Give an artist of a figure a text to show on hover, and return the artist.
 
-    The artist gets a gid, and the figure remembers the text under it; `pegasos.report.svg_of` writes it into the page.
+    The artist gets a gid, and the text is kept on the figure under it; `pegasos.report.svg_of` writes it to the page.
     """
     texts = hints_of(artist)
     if len(texts) < MOST_HINTS:
@@ -24,9 +24,9 @@ def hint(artist: Any, text: str) -> Any:
 
 
 def hints_of(artist: Any) -> dict[str, str]:
-    """The texts of an artist's figure by gid; the figure's own dictionary."""
+    """The hints of an artist's figure by gid, in the dictionary that the figure keeps."""
     figure = artist.figure
-    while figure.figure is not None and figure.figure is not figure:  # a figure within a figure
+    while figure.figure is not None and figure.figure is not figure:  # a subfigure
         figure = figure.figure
     if not hasattr(figure, "_pegasos_hints"):
         figure._pegasos_hints = {}
@@ -34,7 +34,7 @@ def hints_of(artist: Any) -> dict[str, str]:
 
 
 def hint_points(ax: Any, xs: Any, ys: Any, texts: list[str]) -> None:
-    """Invisible circles at points of a curve, large enough to hit; of many points a few, spread evenly."""
+    """Put invisible circles with hints on the points of a curve; at most MOST_POINTS of them, spread evenly."""
     finite = np.flatnonzero(np.isfinite(np.asarray(xs, float)) & np.isfinite(np.asarray(ys, float)))
     for place in finite[thinned(len(finite))]:
         (circle,) = ax.plot(
@@ -45,7 +45,7 @@ def hint_points(ax: Any, xs: Any, ys: Any, texts: list[str]) -> None:
 
 
 def thinned(count: int, most: int = MOST_POINTS) -> np.ndarray:
-    """Places of at most `most` out of `count`, the first and the last among them."""
+    """Indices of at most `most` of `count` points, evenly spread, the first and the last included."""
     if count <= most:
         return np.arange(count)
     return np.unique(np.linspace(0, count - 1, most).round().astype(int))

@@ -1,4 +1,4 @@
-"""Margins: by how much rows are on the right side."""
+"""Histograms of margins."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def margins_of(scores, y, classes) -> np.ndarray:
 
 
 def _edges(margins: np.ndarray, bins: int) -> np.ndarray:
-    """Edges of equal bins; 0 is one of them, so that no bar holds right and wrong rows."""
+    """Edges of equal bins, one of them 0, so that no bar mixes correctly classified rows with others."""
     low, high = min(margins.min(), 0.0), max(margins.max(), 1.0)
     width = (high - low) / bins
     return width * np.arange(np.floor(low / width), np.ceil(high / width) + 1)

@@ -1,4 +1,4 @@
-"""Numbers along a parameter, in one panel or several over the same axis."""
+"""Curves along a parameter, in one panel or several that share the x axis."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from pegasos.plotting import checks
-from pegasos.plotting.curves import Curve, draw_curve, finish
-from pegasos.plotting.needed import require
-from pegasos.plotting.searched import Cells, called, short_name
+from pegasos.plotting.checks import require
+from pegasos.plotting.curves import Curve, draw_curve, finish_axes
+from pegasos.plotting.search import SearchCells, short_name, value_label
 from pegasos.plotting.style import SIZE, Display, new_figure, styled
 
 
@@ -79,9 +79,9 @@ class PathsDisplay(Display):
         -------
         PathsDisplay
         """
-        cells = Cells(search, value, error)
-        along = cells.named(x)
-        apart = None if by is None else cells.named(by)
+        cells = SearchCells(search, value, error)
+        along = cells.full_name(x)
+        apart = None if by is None else cells.full_name(by)
         fixed = cells.fixed({along} if apart is None else {along, apart}, at)
         levels = [None] if apart is None else cells.values_of(apart)
         places = [place for place in cells.values_of(along) if place is not None]
@@ -90,11 +90,11 @@ class PathsDisplay(Display):
         numbers = cells.numbers_at(fixed, apart, levels, along, places)
         curves = []
         for number, level in enumerate(levels):
-            label = called(value, error) if apart is None else f"{short_name(apart)} {level}"
+            label = value_label(value, error) if apart is None else f"{short_name(apart)} {level}"
             curves.append(Curve(label, [float(place) for place in places], numbers[number]))
         wide = min(places) > 0 and max(places) >= 10 * min(places)
         display = cls(
-            Panel(called(value, error), curves), xlabel=short_name(along), logx=wide if logx is None else logx
+            Panel(value_label(value, error), curves), xlabel=short_name(along), logx=wide if logx is None else logx
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -111,7 +111,7 @@ class PathsDisplay(Display):
     def _panel(self, panel: Panel, axes: Any, kwargs: dict) -> list[Any]:
         lines = [draw_curve(axes, curve, n, self.xlabel, "both", **kwargs) for n, curve in enumerate(panel.curves)]
         name = self.xlabel if axes is self.axes_[-1] else ""
-        finish(axes, name, panel.ylabel, self.logx, panel.logy, len(lines))
+        finish_axes(axes, name, panel.ylabel, self.logx, panel.logy, len(lines))
         return lines
 
     def _new_axes(self) -> list[Any]:

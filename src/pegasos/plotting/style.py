@@ -1,4 +1,4 @@
-"""How figures look: colours that colour-blind readers can tell apart, axes, and numbers as text."""
+"""The look of all figures: colours that colour-blind readers can tell apart, axes, and numbers as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.plotting.needed import require
+from pegasos.plotting.checks import require
 
 INK = "#000000"  # text, axes and outlines: a page writes it in its own text colour, so that dark mode works
 MUTED = "#808080"  # grids and guides: readable on white and on black
@@ -26,7 +26,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 # Small, so that text drawn at 9 points is still read on a phone, where a figure is as wide as the screen.
 SIZE = (4.8, 3.2)
-MOST_TICKS = 50  # names along an axis
+MOST_TICKS = 50  # labels along an axis
 
 STYLE: dict[Any, Any] = {
     "font.size": 9.0,
@@ -62,14 +62,14 @@ STYLE: dict[Any, Any] = {
 
 
 class Display:
-    """What all displays share: where they draw, and that a notebook shows them."""
+    """Base class of the displays: creates the axes, and shows the figure in a notebook."""
 
     ax_: Any
     figure_: Any
 
     @contextmanager
     def _drawing(self, ax: Any, size: tuple[float, float] = SIZE) -> Iterator[Any]:
-        """The axes to draw on: those given, as their owner styled them, or those of a new figure without pyplot."""
+        """The axes to draw on: those given, in their own style, or those of a new figure in ours."""
         require("matplotlib")
         if ax is not None:
             yield ax
@@ -81,7 +81,7 @@ class Display:
         self.figure_ = ax.figure
 
     def _repr_png_(self) -> bytes | None:
-        """What a notebook shows."""
+        """The figure as a PNG, which notebooks show; None before it is drawn."""
         if getattr(self, "figure_", None) is None:
             return None
         picture = io.BytesIO()
@@ -91,7 +91,7 @@ class Display:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """What is drawn within looks like ours, whatever the user has set."""
+    """Draw in the style of this module within the block, whatever the user's rcParams are."""
     import matplotlib
 
     with matplotlib.rc_context(STYLE):
@@ -99,19 +99,22 @@ def styled() -> Iterator[None]:
 
 
 def new_figure(size: tuple[float, float]) -> Any:
-    """A figure that pyplot does not know of: it needs no display, and goes when nobody holds it."""
+    """A figure outside pyplot: it needs no display, and is freed with its last reference."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=size, layout="constrained")
 
 
 def series(number: int) -> str:
-    """The colour of the curve or class of this number."""
+    """The colour of the curve or class with this number."""
     return SERIES[number % len(SERIES)]
 
 
 def marker(number: int) -> str:
-    """Its marker; the cycles of colours and markers differ in length, so that pairs of them repeat late."""
+    """The marker of the curve or class with this number.
+
+    The cycles of colours and markers differ in length, so that the same pair comes again only after 90.
+    """
     return MARKERS[number % len(MARKERS)]
 
 
@@ -123,7 +126,7 @@ def number_text(value: float, spec: str = ".4g") -> str:
 
 
 def contrasting(colour: tuple[float, ...]) -> str:
-    """Black or white, whichever is read better on this colour; no pure black, which stands for the page's ink."""
+    """White or near black, whichever has more contrast with this colour; pure black would become the page's ink."""
     dark = _luminance((0x11 / 255,) * 3)
     behind = _luminance(colour[:3])
     against_white = 1.05 / (behind + 0.05)
@@ -136,22 +139,24 @@ def _luminance(colour: tuple[float, ...]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def clipped(text: str, most: int = 32) -> str:
-    """A name short enough to leave room for the figure; hints have the whole of it."""
+def shortened(text: str, most: int = 32) -> str:
+    """The text cut to at most `most` characters, with an ellipsis; hints show all of it."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def ticks(axis: Any, labels: Sequence[str], **kwargs: Any) -> None:
-    """Name the places 0, 1, 2, … of an axis; of many names only some, which do not overlap."""
+    """Label the positions 0, 1, 2, … of an axis; of more than MOST_TICKS labels only every few."""
     step = -(-len(labels) // MOST_TICKS)
-    axis.set_ticks(range(0, len(labels), max(step, 1)), [clipped(label) for label in labels[:: max(step, 1)]], **kwargs)
+    axis.set_ticks(
+        range(0, len(labels), max(step, 1)), [shortened(label) for label in labels[:: max(step, 1)]], **kwargs
+    )
 
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power_text(value: float, powers: bool = True) -> str:
-    """10⁻³ for 0.001, 2·10⁻³ for 0.002; as characters, not as mathematics set by hand, so that it can be copied."""
+    """10⁻³ for 0.001, 2·10⁻³ for 0.002, in Unicode superscripts, which can be copied as text."""
     if value <= 0:
         return f"{value:g}"
     exponent = math.floor(math.log10(value) + 1e-9)
@@ -163,7 +168,7 @@ def power_text(value: float, powers: bool = True) -> str:
 
 
 def log_axis(axis: Any) -> None:
-    """Make an axis of positive numbers logarithmic, with labels that are plain text."""
+    """Make an axis logarithmic, with plain text as labels."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     axis.axes.set_xscale("log") if axis.axis_name == "x" else axis.axes.set_yscale("log")
@@ -182,6 +187,6 @@ def log_axis(axis: Any) -> None:
 
 
 def grid(ax: Any, which: str = "both") -> None:
-    """Faint lines to read values by."""
+    """Draw faint grid lines."""
     ax.grid(True, axis=which)
     ax.tick_params(length=3)

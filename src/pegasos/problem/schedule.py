@@ -35,8 +35,6 @@ class Schedule:
     count_violations : bool
     endless : bool
         More rows may follow: windows of an average double, whatever the end of this solve.
-    rate, radius : float or None
-        Step size and radius of online gradient descent; None: both as large as the ball that holds the optimum asks.
     """
 
     sampling: str = "shuffle"
@@ -52,8 +50,6 @@ class Schedule:
     certified: bool = True
     count_violations: bool = False
     endless: bool = False
-    rate: float | None = None
-    radius: float | None = None
 
     def draws(self, n_rows: int) -> float:
         """Draws of all steps of a column with so many rows, roughly."""

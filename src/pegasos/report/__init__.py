@@ -1,9 +1,9 @@
-"""Results as one HTML page, as files, and as plain values."""
+"""Results as one HTML page, as files of figures and tables, and as JSON values."""
 
-from pegasos.plotting.needed import MissingExtra
+from pegasos.plotting.checks import MissingExtra
+from pegasos.report.export import figures_to, tables_to
 from pegasos.report.html import check_available, render, write_html
 from pegasos.report.page import Figure, Page, Remark, Table
-from pegasos.report.parts import figures_to, tables_to
 from pegasos.report.svg import svg_of
 from pegasos.report.values import formatted, to_dict
 from pegasos.report.versions import versions

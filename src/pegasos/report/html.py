@@ -1,4 +1,4 @@
-"""Pages as one HTML file that needs nothing else: no network, no other file."""
+"""Pages as one self-contained HTML file, which needs no network and no other file."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from pegasos.plotting.needed import require
+from pegasos.plotting.checks import require
 from pegasos.plotting.style import SERIES, SERIES_DARK
+from pegasos.report.export import drawing_of
 from pegasos.report.page import Figure, Page, Remark, Table
-from pegasos.report.parts import drawing_of
 from pegasos.report.svg import svg_of
 from pegasos.report.values import cell_text, formatted, is_missing, plain
 from pegasos.report.versions import now, versions
 from pegasos.utils.files import check_writable, write_text
 
-WIDE = 520  # CSS pixels; a wider figure has a row of the page for itself
+WIDE = 520  # CSS pixels; a wider figure gets a row of its own
 
 
 def check_available() -> None:
@@ -61,11 +61,11 @@ def render(pages: Page | Sequence[Page], *, title: str | None = None) -> str:
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-    return text.encode("utf-8", "replace").decode()  # names of files may hold what is no text
+    return text.encode("utf-8", "replace").decode()  # names of files may not be valid text
 
 
 class Anchors:
-    """Ids of a page's parts: their names, told apart where they repeat."""
+    """Unique HTML ids of the parts of a page: their names, numbered where they repeat."""
 
     def __init__(self) -> None:
         self._used: set[str] = {"tip", "contents"}  # ids of the page itself
@@ -83,7 +83,7 @@ class Anchors:
 
 @dataclass
 class ShownTable:
-    """A table as the template writes it: for each cell its text, and the number it is sorted by."""
+    """A table for the template: the text of each cell, and the number it is sorted by."""
 
     id: str
     title: str
@@ -93,7 +93,7 @@ class ShownTable:
 
 
 def _shown(page: Page, anchors: Anchors, several: bool) -> dict[str, Any]:
-    """What the template writes of a page."""
+    """The values of a page that the template needs."""
     own = anchors.named(page.name)
     prefix = f"{own}-" if several else ""
     return {
@@ -152,7 +152,7 @@ def _table(table: Table, anchor: str) -> ShownTable:
 
 
 def _numeric(values: list[Any]) -> bool:
-    """Whether a column has numbers only, apart from missing ones."""
+    """Whether all values of a column that are not missing are numbers."""
     known = [value for value in values if not is_missing(value)]
     return bool(known) and all(_as_number(value) is not None for value in known)
 
@@ -165,12 +165,12 @@ def _as_number(value: Any) -> float | None:
 
 
 def _sort_key(value: Any, numeric: bool) -> str | None:
-    """What the page sorts by: all digits of a number, where the text has some; text is sorted as it is."""
+    """The key that the page sorts a cell of a numeric column by: all digits of the number; None: the cell's text."""
     return repr(_as_number(value)) if numeric and not is_missing(value) else None
 
 
 def _data(page: Page, anchors: Anchors, prefix: str) -> ShownTable | None:
-    """The data sets as a table, with whatever is known of any of them."""
+    """The data sets as a table, with a column for each fact that is known of any of them."""
     if not page.data:
         return None
     columns = list(dict.fromkeys(key for entry in page.data for key in entry))
@@ -184,7 +184,7 @@ def _template(name: str) -> str:
 
 
 def _palette() -> str:
-    """The colours of curves as CSS variables: ours on white, their lighter twins in dark mode."""
+    """The colours of curves as CSS variables, lighter ones in dark mode."""
 
     def variables(colours: Sequence[str]) -> str:
         return " ".join(f"--series-{number}: {colour};" for number, colour in enumerate(colours, 1))

@@ -1,4 +1,4 @@
-"""What a report says, as plain values: gathered by a command or a study, printed, written or rendered by others."""
+"""The content of a report: tables, figures and remarks, which a command or a study gathers."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class Table:
 
 @dataclass
 class Figure:
-    """A figure that is drawn when somebody looks: `draw` returns a new matplotlib figure."""
+    """A figure that is drawn when it is first needed: `draw` returns a new matplotlib figure."""
 
     name: str
     title: str
     draw: Callable[[], matplotlib.figure.Figure]
     caption: str = ""
-    alt: str = ""  # for those who do not see it; else the caption
-    wide: bool | None = None  # a row of its own on the page; None: if it is drawn wide
-    drawn: matplotlib.figure.Figure | None = field(default=None, repr=False, compare=False)  # kept after the first look
+    alt: str = ""  # alternative text; if empty, the caption
+    wide: bool | None = None  # whether it gets a row of its own; None: if it is drawn wide
+    drawn: matplotlib.figure.Figure | None = field(default=None, repr=False, compare=False)  # kept once drawn
 
 
 @dataclass
 class Remark:
-    """A sentence worth a place of its own, such as what a document has wrong."""
+    """A labelled note, such as an error in a document."""
 
     label: str  # "M1", "note", "warning"
     text: str
@@ -45,7 +45,7 @@ class Remark:
 
 @dataclass
 class Page:
-    """Everything on one page."""
+    """The results of one command or study."""
 
     name: str
     title: str
@@ -57,5 +57,7 @@ class Page:
     data: list[dict[str, Any]] = field(default_factory=list)  # name, source, rows, features, classes, fingerprint
     command: str = ""
     seconds: float | None = None
-    date: str = ""  # when the results were made; else the time of writing
-    versions: dict[str, str] = field(default_factory=dict)  # what they were made with; else what is installed
+    date: str = ""  # when the results were made; if empty, the time of writing
+    versions: dict[str, str] = field(
+        default_factory=dict
+    )  # of the packages they were made with; if empty, those installed

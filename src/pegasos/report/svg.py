@@ -1,4 +1,4 @@
-"""A matplotlib figure as SVG that is part of a page: in the page's colours, with hints, and without ids that clash."""
+"""A matplotlib figure as SVG within an HTML page: in the page's colours, with hints, and with unique ids."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import warnings
 import xml.etree.ElementTree as ET
 from typing import Any
 
+from pegasos.plotting.checks import require
 from pegasos.plotting.hover import hints_of
-from pegasos.plotting.needed import require
 from pegasos.plotting.style import INK, SERIES
 
 LINK = "{http://www.w3.org/1999/xlink}href"
 SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.image_inline": True, "path.simplify": True}
-NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # characters of data that XML cannot hold
-RASTER_DPI = 220  # of parts drawn as pictures, such as the cells of a large matrix
+NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # characters that XML does not allow
+RASTER_DPI = 220  # of parts drawn as raster images, such as the cells of a large matrix
 
 
 def svg_of(figure: Any, name: str = "figure", *, title: str = "", description: str = "") -> str:
@@ -48,16 +48,16 @@ def _drawn(figure: Any, name: str) -> str:
 
 
 def _strip(root: ET.Element) -> None:
-    """Leave out the metadata, and the style sheet, which would hold for the whole page."""
+    """Remove the metadata, and the style sheet, which would apply to the whole page."""
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag.endswith(("}metadata", "}style")):
                 parent.remove(child)
-    root.set("stroke-linejoin", "round")  # what the style sheet said
+    root.set("stroke-linejoin", "round")  # from the removed style sheet
 
 
 def _references(root: ET.Element) -> set[str]:
-    """Ids that other elements refer to: shapes used again and again, and clip paths."""
+    """Ids that other elements refer to: markers and clip paths."""
     found = set()
     for element in root.iter():
         for key, value in element.attrib.items():
@@ -68,7 +68,7 @@ def _references(root: ET.Element) -> set[str]:
 
 
 def _localise(element: ET.Element) -> None:
-    """Names without their namespaces, which HTML knows by itself."""
+    """Remove namespaces from the names of an element, since SVG within HTML has none."""
     element.tag = element.tag.rpartition("}")[2]
     if LINK in element.attrib:
         element.set("href", element.attrib.pop(LINK))
@@ -77,12 +77,12 @@ def _localise(element: ET.Element) -> None:
 
 
 def _recolour(element: ET.Element) -> None:
-    """The page's own colours instead of ours."""
+    """Replace the colours of text and curves by those of the page."""
     style = element.get("style")
     if style is None:
         return
     style = re.sub(rf"(fill|stroke): {INK}", r"\1: currentColor", style)
-    if element.tag not in ("text", "tspan"):  # white letters are on dark cells, other white is the page
+    if element.tag not in ("text", "tspan"):  # white text is on dark cells, other white is background
         style = re.sub(r"(fill|stroke): #ffffff", r"\1: var(--page, #ffffff)", style)
     for number, colour in enumerate(SERIES, 1):
         style = style.replace(colour, f"var(--series-{number}, {colour})")
@@ -92,7 +92,7 @@ def _recolour(element: ET.Element) -> None:
 
 
 def _identify(element: ET.Element, name: str, used: set[str], hints: dict[str, str]) -> None:
-    """Ids that begin with the figure's name where something refers to them, none elsewhere; and the hints."""
+    """Prefix ids that are referred to with the figure's name, remove others, and attach hints."""
     own = element.attrib.pop("id", None)
     if own in hints:
         text = NOT_XML.sub("\N{REPLACEMENT CHARACTER}", hints[own])
@@ -109,13 +109,13 @@ def _identify(element: ET.Element, name: str, used: set[str], hints: dict[str, s
 
 
 def _frame(root: ET.Element, title: str, description: str, has_hints: bool) -> None:
-    """What the element says of itself: its natural size in CSS pixels, its colour and its name."""
+    """Set the natural size in CSS pixels, the default colour and the accessible name of the `<svg>` element."""
     width, height = (float(part) for part in root.get("viewBox", "0 0 400 300").split()[2:])
     root.attrib.pop("version", None)
     root.set("width", f"{width * 4 / 3:.0f}")
     root.set("height", f"{height * 4 / 3:.0f}")
-    root.set("fill", "currentColor")  # of what matplotlib writes without a colour, since it is black
-    # Within an image nothing can be pointed at by name, so one with hints is a group of images.
+    root.set("fill", "currentColor")  # for elements without a colour, which would be black
+    # The parts of an image have no accessible names, so a figure with hints is a group of images.
     root.set("role", "group" if has_hints else "img")
     label = ". ".join(part.rstrip(".") for part in (title, description) if part)
     root.set("aria-label", label or "figure")

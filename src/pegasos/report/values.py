@@ -1,4 +1,4 @@
-"""Pages as values that JSON can hold, and cells as text."""
+"""Pages as JSON values, and the cells of tables as text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def to_dict(page: Page) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: NumPy's numbers become Python's, what is not finite None, and other things text."""
+    """A value as JSON has it: numbers of NumPy as Python's, numbers that are not finite as None, others as text."""
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if value is None or isinstance(value, str | bool):
@@ -73,7 +73,7 @@ def formatted(table: Table) -> list[list[str]]:
 
 
 def cell_text(value: Any, spec: str | None = None) -> str:
-    """One cell; a format spec holds for numbers only, so that a column of them may have a word in it."""
+    """The text of one cell; the format spec applies to numbers only, so that a column of numbers may hold text, too."""
     if is_missing(value):
         return MISSING
     if isinstance(value, bool | np.bool_):
@@ -89,7 +89,7 @@ def cell_text(value: Any, spec: str | None = None) -> str:
 
 
 def short(value: float) -> str:
-    """A number with 4 significant digits, and with a power of ten only where it is very small or very large."""
+    """A number with 4 significant digits, in exponential notation only if it is very small or very large."""
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     size = abs(value)
@@ -99,7 +99,7 @@ def short(value: float) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """None, nan, and what pandas calls missing."""
+    """Whether a value is None, nan or the NA of pandas."""
     return value is None or (isinstance(value, float | np.floating) and math.isnan(value)) or str(value) == "<NA>"
 
 

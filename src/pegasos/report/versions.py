@@ -1,4 +1,4 @@
-"""What a result was made with, and when."""
+"""The packages and the time that a result was made with."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def versions() -> dict[str, str]:
 
 
 def now() -> str:
-    """The time of day in UTC, to the second; SOURCE_DATE_EPOCH stands in for it where builds are to be repeatable."""
+    """The date and time in UTC, or SOURCE_DATE_EPOCH if it is set, for reproducible files."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH")
     moment = datetime.fromtimestamp(int(fixed), UTC) if fixed else datetime.now(UTC)
     return moment.strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -10,7 +10,6 @@ class Rule(IntEnum):
 
     PEGASOS = 0
     SDCA = 1
-    OGD = 2
 
 
 class Average(IntEnum):
@@ -33,7 +32,6 @@ COLUMN = np.dtype(
         ("zero_objective", np.float64),  # objective of the zero model
         ("share", np.float64),  # what one row's pull counts: 1 / batch size
         ("step_offset", np.float64),  # steps by which the step size is ahead: unbounded pulls begin with small steps
-        ("rate", np.float64),  # step size of online gradient descent
         ("radius", np.float64),  # projection keeps ||w|| within it
         ("limit", np.int64),  # steps at which the column is finished
         ("horizon", np.int64),  # steps by which windows of the average are planned

@@ -120,8 +120,6 @@ class State:
         columns = self.columns
         if self.rule == Rule.SDCA:
             return 1.0 / (columns["lam"] * columns["n_rows"])
-        if self.rule == Rule.OGD:
-            return columns["shrink"].copy()
         steps = columns["steps"]
         ahead = np.maximum(steps, 1) + columns["step_offset"]
         return np.where(steps > 0, columns["shrink"] / (columns["lam"] * ahead), 0.0)

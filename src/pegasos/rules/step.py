@@ -4,7 +4,6 @@ A column's model is ``w = scale * S`` with S the running sum of pulls, and::
 
     scale = shrink / (lam * (steps + ahead))   pegasos; shrink is the product of all projection factors so far
     scale = 1 / (lam * n_rows)                 sdca
-    scale = shrink                             online gradient descent, whose pulls are worth rate / sqrt(step)
 
 so there is nothing to rescale when lam or the step count change. `ahead` is 0 but for losses whose pulls are unbounded.
 A loop over rows calls, for each batch of a group of columns (a group is one column, or the classes of Crammer–Singer),
@@ -40,8 +39,6 @@ def scale_of(column, rule):
     """The factor between the running sum and the model."""
     if rule == Rule.SDCA:
         return 1.0 / (column.lam * column.n_rows)
-    if rule == Rule.OGD:
-        return column.shrink
     if column.steps == 0:
         return 0.0
     return column.shrink / (column.lam * (column.steps + column.step_offset))
@@ -87,7 +84,7 @@ def pull_of(column, rule, loss, y, s, f, coefficient, self_product):
     strength = pull(loss, y, f, column.epsilon)
     if strength == 0.0:  # most rows: spare them the division
         return 0.0
-    return s * strength * _worth(column, rule)
+    return s * strength * _pull_weight(column)
 
 
 @register_jitable
@@ -105,14 +102,12 @@ def pulls_of(column, rule, loss, y, s, f, coefficients, self_product, pulls):
             pulls[r] -= coefficients[r]
     elif group_pulls(f, int(y), pulls):
         for r in range(f.size):
-            pulls[r] *= s * _worth(column, rule)
+            pulls[r] *= s * _pull_weight(column)
 
 
 @register_jitable
-def _worth(column, rule):
+def _pull_weight(column):
     """What a pull counts in S: its share of the batch, with the projection factors to come taken out."""
-    if rule == Rule.OGD:
-        return column.share * column.rate / (sqrt(column.steps + 1.0) * column.shrink)
     return column.share / column.shrink
 
 

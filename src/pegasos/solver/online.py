@@ -43,7 +43,7 @@ def one_pass(solver: StreamSolver, job: Job, before: State | None, *, limits: np
         for batch, count in batches:
             most = count if limits is None else np.clip(limits[keep] - part.columns["steps"], 0, count)
             steps = replace(schedule, batch=batch, max_steps=most)
-            part = solver.run(replace(job, problems=chosen, schedule=steps), part).state.to_host()
+            part = solver.state_after(replace(job, problems=chosen, schedule=steps), part)
         if keep.all():
             whole = part
         else:

@@ -149,19 +149,26 @@ class StreamSolver:
         if self.read_points is not None:
             self.read_points.read_off(state, at_end=True)
         certificate = run.monitor.last(state, run.certifier) if job.schedule.certified else None
-        used = job.problems.row_sets[job.used_rows]
-        state.position = position_after(state, run.start, job.schedule, used, run.first_steps, run.stream)
+        self._note_position(run)
         model = run.model()
         if self.read_points is None:  # else everything was read off on the way
             state, model = state.to_host(), job.rows.backend.to_host(model)
         return Solution(state, model, certificate, run.monitor.history, clock.timed_out, clock.interrupted)
 
-    def run(self, job: Job, start: State | None = None) -> Run:
-        """`init`, and `advance` until the job is done."""
+    def state_after(self, job: Job, start: State | None = None) -> State:
+        """`init`, and `advance` until the job is done: the state then, on the host, without a certificate."""
         run = self.init(job, start)
         while self.advance(run):
             pass
-        return run
+        self._note_position(run)
+        return run.state.to_host()
+
+    def _note_position(self, run: Run) -> None:
+        """Let the state know where a later job over the same rows goes on in the stream."""
+        used = run.job.problems.row_sets[run.job.used_rows]
+        run.state.position = position_after(
+            run.state, run.start, run.job.schedule, used, run.first_steps, run.stream
+        )  # fmt: skip
 
     # --- one stretch --------------------------------------------------------------------------------------------
 

@@ -16,9 +16,10 @@ from pegasos.container.values import decode, encode
 from pegasos.estimators.warm_start import Memory, without_rows
 
 # The fields of a column record as files of format 1 name them, in their order, and as `rules.column.COLUMN` does.
+# "rate" is no field any more: it is written as 0 and ignored on reading.
 NUMBERS = {
     "lam": "lam", "n_rows": "n_rows", "epsilon": "epsilon", "zero": "zero_objective", "share": "share",
-    "ahead": "step_offset", "rate": "rate", "radius": "radius", "shrink": "shrink", "average": "average",
+    "ahead": "step_offset", "rate": None, "radius": "radius", "shrink": "shrink", "average": "average",
     "square": "norm_squared", "mass": "dual_linear", "extra": "dual_excess",
 }  # fmt: skip
 COUNTS = {
@@ -87,8 +88,9 @@ def pack(model) -> tuple[Any, dict[str, np.ndarray]]:
         "constant": encode(nature["the constant feature"], "constant"), "numbers": list(NUMBERS),
         "counts": list(COUNTS),
     }  # fmt: skip
+    none = np.zeros(len(state.columns))
     tensors = {
-        "memory.numbers": np.array([state.columns[field] for field in NUMBERS.values()]),
+        "memory.numbers": np.array([state.columns[field] if field else none for field in NUMBERS.values()]),
         "memory.counts": np.array([state.columns[field] for field in COUNTS.values()]),
         "memory.sums": state.sums,
         "memory.weighted": state.weighted,
@@ -129,7 +131,8 @@ def _number(value: Any):
 def _columns(tensors: Tensors, steps: np.ndarray) -> dict[str, np.ndarray]:
     numbers = tensors.take("memory.numbers", FLOATS[1:], (len(NUMBERS), len(steps)))
     counts = tensors.take_counts("memory.counts", INT64, (len(COUNTS), len(steps)))
-    columns = dict(zip(NUMBERS.values(), numbers)) | dict(zip(COUNTS.values(), counts))
+    columns = {field: values for field, values in zip(NUMBERS.values(), numbers) if field}
+    columns |= dict(zip(COUNTS.values(), counts))
     positive = all((columns[name] > 0).all() for name in ("lam", "share", "shrink"))
     rising = all((columns[name] <= columns["steps"]).all() for name in ("average_start", "window_start"))
     if not (positive and rising and (columns["steps"] == steps).all() and counts.max(initial=0) <= MOST_STEPS):

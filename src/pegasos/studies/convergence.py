@@ -14,6 +14,7 @@ import numpy as np
 from pegasos.plotting import ConvergenceDisplay, Curve
 from pegasos.report.page import Figure, Page, Remark, Table
 from pegasos.studies.base import Context, shown
+from pegasos.studies.gradient_descent import gradient_descent, objective_and_gap, rate_and_radius
 
 if TYPE_CHECKING:
     from pegasos.io.base import Dataset
@@ -53,8 +54,8 @@ def run(context: Context) -> Page:
                 np.minimum(steps, 2000) if fields.get("batch", 1) is None else steps, **fields
             )
     context.tell("online gradient descent, and the full sub-gradient beside its bound")
-    found["baseline", "OGD, step η/√t, last iterate"] = course.path(steps, ogd=True)
-    found["baseline", "OGD, uniform average"] = course.path(steps, ogd=True, average="uniform")
+    last, mean = course.gradient_descent(steps)
+    found["baseline", "OGD, step η/√t, last iterate"], found["baseline", "OGD, uniform average"] = last, mean
     found["baseline", "Pegasos, uniform average"] = found["averages", "uniform average"]
     full = course.path(np.unique(np.geomspace(1, 2000, POINTS).astype(int)), batch=None, average="uniform")
     tables = [final_table(found, course), bound_table(full, course), norm_table(found, course), forms_table(course)]
@@ -96,6 +97,7 @@ class Course:
         X = np.ascontiguousarray(data.X, np.float64)
         classes, codes = np.unique(data.y, return_inverse=True)
         self.X, self.y, self.n_rows, self.seed = X, np.where(codes == 1, 1.0, -1.0), len(codes), seed
+        self.features = np.column_stack([X, np.ones(len(X))])
         self.rows = DenseRows(X, bias=1.0)
         self.R = float(np.sqrt(self.rows.squares.max()))
         self.problems = one_vs_rest(codes, len(classes), None).with_lam(LAM)
@@ -105,11 +107,12 @@ class Course:
 
     def solve(self, schedule: Schedule, rule):
         """The solution of one run."""
+        from pegasos.problem.job import Job
         from pegasos.solver.solve import solve
 
-        return solve(self.rows, self.problems, rule, schedule)
+        return solve(Job(self.rows, self.problems, schedule, rule))
 
-    def path(self, steps, *, ogd: bool = False, **fields) -> dict:
+    def path(self, steps, **fields) -> dict:
         """Objectives above the optimum and certified gaps after T steps, one run for each T."""
         from pegasos.problem.schedule import Schedule
         from pegasos.rules.column import Rule
@@ -119,12 +122,34 @@ class Course:
         steps = np.unique(steps)
         for T in steps:
             schedule = Schedule(max_steps=int(T), max_passes=np.inf, seed=self.seed, **fields)
-            solution = self.solve(schedule, Rule.OGD if ogd else Rule.PEGASOS)
+            solution = self.solve(schedule, Rule.PEGASOS)
             certificate = solution.certificate
             norms.append(float(np.linalg.norm(solution.model[:, 0])))
             above.append(max(float(certificate.objective[0]) - self.optimum, 0.0))
             gaps.append(float(certificate.gap[0]))
         return {"T": steps, "above": np.array(above), "gap": np.array(gaps), "norm": np.array(norms)}
+
+    def gradient_descent(self, steps) -> tuple[dict, dict]:
+        """The same for the last iterate and the uniform average of online gradient descent, on the draws of `path`."""
+        from pegasos.problem.sampling import Stream
+
+        X, y = self.features, self.y
+        stream = Stream(np.arange(self.n_rows), "replacement", self.seed)
+        draws = np.concatenate([stream.take(self.n_rows) for _ in range(-(-max(steps) // self.n_rows))])[: max(steps)]
+        total = np.zeros(X.shape[1])
+        last: list[tuple[float, float]] = []
+        mean: list[tuple[float, float]] = []
+        for t, (w, a) in enumerate(gradient_descent(X, y, draws, *rate_and_radius(X, LAM)), start=1):
+            if t in steps:
+                last.append(objective_and_gap(X, y, LAM, w, a))
+                mean.append(objective_and_gap(X, y, LAM, total / t, a))
+            total += w  # as with Pegasos, the average is that of the iterates before each step
+        return self.above_and_gap(steps, last), self.above_and_gap(steps, mean)
+
+    def above_and_gap(self, steps, pairs: list[tuple[float, float]]) -> dict:
+        """Objectives above the optimum and gaps after each of the steps, from pairs of objective and gap."""
+        objectives, gaps = np.array(pairs).T
+        return {"T": steps, "above": np.maximum(objectives - self.optimum, 0.0), "gap": gaps}
 
     def bound(self, T):
         """2R²(1 + log T)/(λT)."""
@@ -132,7 +157,7 @@ class Course:
 
     def bound_of_gradients(self, T):
         """G²(1 + log T)/(2λT), G the largest gradient of the full run up to each T, w₁ = 0."""
-        X = np.column_stack([self.X, np.ones(self.n_rows)])
+        X = self.features
         S, largest, found = np.zeros(X.shape[1]), 0.0, {}
         for t in range(1, int(max(T)) + 1):
             w = S / (LAM * max(t - 1, 1))

@@ -1,4 +1,4 @@
-"""Figures and tables as files of their own."""
+"""Figures and tables of a page as image and CSV files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pegasos.plotting.needed import require
+from pegasos.plotting.checks import require
 from pegasos.report.page import Figure, Page
 from pegasos.report.values import is_missing, plain
 from pegasos.utils.files import replacing
@@ -18,7 +18,7 @@ FORMATS = ("png", "svg", "pdf")
 
 
 def figures_to(page: Page, folder: str | os.PathLike, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Write each figure as NAME.png (or svg, pdf) into a folder, which is made where it is not there."""
+    """Write each figure as NAME.png (or svg, pdf) into a folder, which is created if needed."""
     require("matplotlib")
     import matplotlib
 
@@ -26,7 +26,7 @@ def figures_to(page: Page, folder: str | os.PathLike, formats: Sequence[str] = (
     if unknown:
         raise ValueError(f"Figures are written as {', '.join(FORMATS)}, not as {unknown[0]!r}.")
     _check_names([figure.name for figure in page.figures], "figure")
-    folder = _made(folder)
+    folder = _created(folder)
     written = []
     for figure in page.figures:
         drawn = drawing_of(figure)
@@ -42,7 +42,7 @@ def figures_to(page: Page, folder: str | os.PathLike, formats: Sequence[str] = (
 def tables_to(page: Page, folder: str | os.PathLike) -> list[Path]:
     """Write each table as NAME.csv into a folder, with all digits of its numbers; missing cells are empty."""
     _check_names([table.name for table in page.tables], "table")
-    folder = _made(folder)
+    folder = _created(folder)
     written = []
     for table in page.tables:
         path = folder / f"{table.name}.csv"
@@ -55,7 +55,7 @@ def tables_to(page: Page, folder: str | os.PathLike) -> list[Path]:
 
 
 def drawing_of(figure: Figure) -> Any:
-    """The matplotlib figure, drawn once however often it is written; an error says which one it was."""
+    """The matplotlib figure, drawn once and then kept; an error names the figure."""
     try:
         if figure.drawn is None:
             figure.drawn = figure.draw()
@@ -69,10 +69,10 @@ def _cell(value: Any) -> Any:
     if is_missing(value):
         return ""
     kept = plain(value)
-    return value if kept is None else kept  # plain has no infinities, CSV does
+    return value if kept is None else kept  # `plain` drops infinities, which CSV can hold
 
 
-def _made(folder: str | os.PathLike) -> Path:
+def _created(folder: str | os.PathLike) -> Path:
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; give the name of a folder.")
@@ -81,7 +81,7 @@ def _made(folder: str | os.PathLike) -> Path:
 
 
 def _check_names(names: list[str], kind: str) -> None:
-    """Names become files: no separators, and none twice."""
+    """Raise ValueError for names that cannot be file names, and for repeated ones."""
     for name in names:
         if not re.fullmatch(r"[\w-]+", name):
             raise ValueError(f"The name of a {kind} may have letters, digits, hyphens and underscores, not {name!r}.")

@@ -1,4 +1,4 @@
-"""Heat maps and paths of the cells of a search."""
+"""The results of a search as figures: cells of its grid by parameter, and heat maps over two parameters."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.plotting.heatmap import HeatmapDisplay, label_text
-from pegasos.plotting.style import clipped
+from pegasos.plotting.style import shortened
 
 
-class Cells:
-    """The candidates of a fitted search: their parameters and one number for each.
+class SearchCells:
+    """The candidates of a fitted search: the parameters of each, and one number for each.
 
     Parameters are found by their name or, within pipelines, by its last part: "lam" finds "svm__lam".
     """
@@ -36,8 +36,8 @@ class Cells:
             self.numbers = 1 - self.numbers
         self._best = getattr(search, "best_index_", None)
 
-    def named(self, name: str) -> str:
-        """The full name of a parameter."""
+    def full_name(self, name: str) -> str:
+        """The full name of a parameter: "svm__lam" for "lam"."""
         found = [full for full in self.names if full == name] or [
             full for full in self.names if full.endswith(f"__{name}")
         ]
@@ -47,7 +47,7 @@ class Cells:
         raise ValueError(f"cv_results_ has no parameter {name!r} to draw: it has {reason}.")
 
     def values_of(self, name: str) -> list:
-        """The values of a parameter, in order if they have one."""
+        """The values of a parameter, sorted if they can be."""
         found: list = []
         for params in self.params:
             if name in params and not any(_same(params[name], known) for known in found):
@@ -58,11 +58,11 @@ class Cells:
             return found
 
     def fixed(self, free: set[str], at: dict | None) -> dict:
-        """The value at which each parameter but the free ones is held: as `at` says, else the best candidate's.
+        """Values of all parameters but the free ones: those of `at`, and for the rest those of the best candidate.
 
-        The best of the search, if it has the free parameters and is as `at` says; else the best of those that are.
+        That is the best one of the search if it has the free parameters and the values of `at`, else the best that has.
         """
-        at = {self.named(name): value for name, value in (at or {}).items()}
+        at = {self.full_name(name): value for name, value in (at or {}).items()}
         for name, value in at.items():
             if name in free:
                 raise ValueError(f"at fixes {name!r}, which is an axis of this figure.")
@@ -109,7 +109,7 @@ class SearchHeatmapDisplay(HeatmapDisplay):
     fixed_: dict
 
     def _title(self) -> str:
-        held = ", ".join(f"{short_name(name)} {clipped(label_text(value))}" for name, value in self.fixed_.items())
+        held = ", ".join(f"{short_name(name)} {shortened(label_text(value))}" for name, value in self.fixed_.items())
         return super()._title().replace(" (", f" at {held} (", 1) if held else super()._title()
 
     @classmethod
@@ -145,7 +145,7 @@ class SearchHeatmapDisplay(HeatmapDisplay):
             Values at which other parameters are held; those not named are held at the best candidate's.
         ax : matplotlib Axes, default=None
         value_name : str, default=None
-            What the numbers are called.
+            Name of the numbers.
         reference, fmt, per_column, scale
             As in HeatmapDisplay.
         **kwargs : dict
@@ -155,24 +155,25 @@ class SearchHeatmapDisplay(HeatmapDisplay):
         -------
         SearchHeatmapDisplay
         """
-        cells = Cells(search, value, error)
-        across, down = cells.named(x), cells.named(y)
+        cells = SearchCells(search, value, error)
+        across, down = cells.full_name(x), cells.full_name(y)
         if across == down:
             raise ValueError(f"x and y are both {across!r}; a heat map needs two parameters.")
         fixed = cells.fixed({across, down}, at)
         columns, rows = cells.values_of(across), cells.values_of(down)
         values = cells.numbers_at(fixed, down, rows, across, columns)
+        value_name = value_name or value_label(value, error)
+        better = "low" if error or less_is_better(value) else "high"
         display = cls(
-            values, rows, columns, short_name(down), short_name(across), value_name or called(value, error), fmt=fmt,
-            better="low" if error or less_is_better(value) else "high", per_column=per_column, reference=reference,
-            scale=scale,
+            values, rows, columns, short_name(down), short_name(across), value_name, fmt=fmt, better=better,
+            per_column=per_column, reference=reference, scale=scale,
         )  # fmt: skip
         display.fixed_ = fixed
         return display.plot(ax=ax, **kwargs)
 
 
-def called(value: str, error: bool) -> str:
-    """What a key of cv_results_ is called in a figure: "mean_test_score" is a test score, or a test error."""
+def value_label(value: str, error: bool) -> str:
+    """The name of a key of cv_results_ in a figure: "test score" or "test error" for "mean_test_score"."""
     words = value.removeprefix("mean_").replace("_", " ")
     if not error:
         return words
@@ -185,7 +186,7 @@ def short_name(name: str) -> str:
 
 
 def less_is_better(value: str) -> bool:
-    """Of times, ranks and standard deviations less is better; of scores more is."""
+    """Whether lower values of this key of cv_results_ are better: times, ranks and standard deviations."""
     return value.startswith(("rank_", "std_")) or value.endswith("_time")
 
 
