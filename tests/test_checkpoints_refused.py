@@ -112,6 +112,18 @@ def test_a_checkpoint_without_its_parts_is_refused(path):
         refused(path, "is no checkpoint of a fit")
 
 
+def test_fields_of_a_column_are_found_by_name(path):
+    header, arrays = container.read(path)
+    values = header.document["values"]
+    fields, n_numbers = values["whole.fields"], len(arrays["whole.numbers"])
+    container.write(path, header.document | {"values": values | {"whole.fields": ["x", *fields[1:]]}}, arrays)
+    refused(path, "is no checkpoint of a fit; remove it to begin anew")
+    turned = [*fields[:n_numbers][::-1], *fields[n_numbers:]]
+    arrays["whole.numbers"] = arrays["whole.numbers"][::-1]
+    container.write(path, header.document | {"values": values | {"whole.fields": turned}}, arrays)
+    assert_same_bits(clone(MODEL).set_params(checkpoint=path).fit(X, Y), clone(MODEL).fit(X, Y))
+
+
 def test_a_checkpoint_is_no_model_to_load(path):
     with pytest.raises(pegasos.ModelFormatError, match="is no model file that can be loaded"):
         pegasos.load(path)

@@ -103,7 +103,7 @@ def pack_state(state: State, prefix: str) -> tuple[dict[str, Any], dict[str, np.
         f"{prefix}rule": state.rule.name,
         f"{prefix}average": state.average.name,
         f"{prefix}layouts": layouts,
-        f"{prefix}position": None if state.position is None else pack_position(state.position),
+        f"{prefix}position": None if state.position is None else state.position._asdict(),
         f"{prefix}alpha_rows": len(state.alpha),
     }
     return values, arrays
@@ -133,33 +133,8 @@ def unpack_state(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], pr
         **found,
         rule=Rule[values[f"{prefix}rule"]],
         average=Average[values[f"{prefix}average"]],
-        position=None if position is None else unpack_position(position),
+        position=None if position is None else Position(**position),
     )
-
-
-def pack_position(position: Position) -> dict[str, Any]:
-    """A position in a stream of draws, as values."""
-    fields = position._asdict()
-    return fields | {"generator": pack_generator(position.generator)}
-
-
-def unpack_position(fields: Mapping[str, Any]) -> Position:
-    """The position that `pack_position` was given."""
-    return Position(**{**fields, "generator": unpack_generator(fields["generator"])})
-
-
-def pack_generator(generator: Mapping | None) -> dict[str, Any] | None:
-    """The state of a random generator, as values: its numbers have 128 bits, more than many readers of JSON take."""
-    if generator is None:
-        return None
-    return {**generator, "state": {name: hex(value) for name, value in generator["state"].items()}}
-
-
-def unpack_generator(fields: Mapping | None) -> dict[str, Any] | None:
-    """The state that `pack_generator` was given."""
-    if fields is None:
-        return None
-    return {**fields, "state": {name: int(value, 16) for name, value in fields["state"].items()}}
 
 
 # --- when they are written, and what an earlier run has left ----------------------------------------------------------
@@ -245,18 +220,16 @@ def _pack_snapshot(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, np.nda
         more, parts = pack_state(snapshot.state, "state.")
         values |= more
         arrays |= parts
-    stream = snapshot.stream
-    generators = {name: pack_generator(stream[name]) for name in ("generator", "before_pass")}
     values |= {
         "apart": snapshot.state is not None,
         "lap": asdict(snapshot.lap),
-        "stream": {"drawn_passes": stream["drawn_passes"], **generators},
+        "stream": {name: value for name, value in snapshot.stream.items() if name != "waiting"},
         "pull_rate": float(snapshot.pull_rate),
         "seconds": float(snapshot.seconds),
         "history": snapshot.history,
     }
     arrays |= {
-        "waiting": stream["waiting"].astype(np.int64, copy=False),
+        "waiting": snapshot.stream["waiting"].astype(np.int64, copy=False),
         "order": snapshot.order.astype(np.int64, copy=False),
         "first_steps": snapshot.first_steps,
         "known": snapshot.known,
@@ -265,13 +238,11 @@ def _pack_snapshot(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, np.nda
 
 
 def _unpack_snapshot(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Snapshot:
-    stream = values["stream"]
-    generators = {name: unpack_generator(stream[name]) for name in ("generator", "before_pass")}
     return Snapshot(
         whole=unpack_state(values, arrays, "whole."),
         state=unpack_state(values, arrays, "state.") if values["apart"] else None,
         lap=PassCount(**values["lap"]),
-        stream={"waiting": arrays["waiting"], "drawn_passes": stream["drawn_passes"], **generators},
+        stream={"waiting": arrays["waiting"], **values["stream"]},
         order=arrays["order"].astype(np.intp, copy=False),
         pull_rate=values["pull_rate"],
         seconds=values["seconds"],

@@ -1,4 +1,4 @@
-"""Writing files whole or not at all: a reader never sees half a file, and a failure leaves the file that was there."""
+"""Writing files whole or not at all: a reader never sees half a file, a failure leaves the one that was there."""
 
 from __future__ import annotations
 
