@@ -104,12 +104,24 @@ def test_a_checkpoint_of_another_kind_is_refused(path, tmp_path):
 def test_a_checkpoint_without_its_parts_is_refused(path):
     header, arrays = container.read(path)
     for name in arrays:
-        container.pack(header.document, {other: array for other, array in arrays.items() if other != name}).write(path)
+        container.write(path, header.document, {other: array for other, array in arrays.items() if other != name})
         refused(path, "is no checkpoint of a fit")
     for name in set(header.document["values"]) - {"whole.alpha_rows"}:  # which kernels need
         values = {other: value for other, value in header.document["values"].items() if other != name}
-        container.pack(header.document | {"values": values}, arrays).write(path)
+        container.write(path, header.document | {"values": values}, arrays)
         refused(path, "is no checkpoint of a fit")
+
+
+def test_fields_of_a_column_are_found_by_name(path):
+    header, arrays = container.read(path)
+    values = header.document["values"]
+    fields, n_numbers = values["whole.fields"], len(arrays["whole.numbers"])
+    container.write(path, header.document | {"values": values | {"whole.fields": ["x", *fields[1:]]}}, arrays)
+    refused(path, "is no checkpoint of a fit; remove it to begin anew")
+    turned = [*fields[:n_numbers][::-1], *fields[n_numbers:]]
+    arrays["whole.numbers"] = arrays["whole.numbers"][::-1]
+    container.write(path, header.document | {"values": values | {"whole.fields": turned}}, arrays)
+    assert_same_bits(clone(MODEL).set_params(checkpoint=path).fit(X, Y), clone(MODEL).fit(X, Y))
 
 
 def test_a_checkpoint_is_no_model_to_load(path):
@@ -142,21 +154,21 @@ def test_a_folder_that_cannot_be_written_is_named_before_the_fit_begins(path):
 @pytest.mark.parametrize("writes", [1, 3])
 def test_a_full_disk_names_the_file_and_leaves_the_checkpoint_before_it_whole(path, writes):
     path.unlink()
-    pack, count = container.Packed.write, [0]
+    write, count = container.write, [0]
 
-    def full(self, place):
+    def full(place, document, tensors):
         count[0] += 1
         if count[0] <= writes:
-            pack(self, place)
+            write(place, document, tensors)
             return
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("builtins.open", limited(open))
-            pack(self, place)
+            write(place, document, tensors)
 
     fitted = clone(MODEL).fit(X, Y)
     before = fitted.coef_.copy()
     with killed_after(None), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(container.Packed, "write", full)
+        patch.setattr(container, "write", full)
         with pytest.raises(OSError, match="No space left on device") as raised:
             fitted.set_params(checkpoint=path).fit(X, Y)
     assert raised.value.filename == str(path)

@@ -21,6 +21,7 @@ from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
 from sklearn.svm import SVC
 
 import pegasos
+from model_files import join, split
 from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.storage import describe
 
@@ -207,6 +208,23 @@ def test_labels_that_are_objects_of_numpy_are_stored_as_strings(binary, tmp_path
     model.classes_ = np.array([1, None], object)
     with pytest.raises(ValueError, match="Class labels of type object cannot be stored"):
         model.save(tmp_path / "model")
+
+
+def test_the_field_rate_is_written_as_zeros_and_ignored(binary, tmp_path):
+    from pegasos.storage.warm_start import NUMBERS
+
+    X, y = binary
+    path = tmp_path / "model"
+    model = PegasosClassifier(lam=0.1, random_state=0).partial_fit(X, y, classes=[0, 1])
+    model.save(path)
+    raw = path.read_bytes()
+    header, document, data = split(raw)
+    assert document["memory"]["numbers"].index("rate") == list(NUMBERS).index("rate") == 6
+    first = header["memory.numbers"]["data_offsets"][0] + 8 * 6
+    assert data[first : first + 8] == bytes(8)
+    path.write_bytes(join(header, document, data[:first] + np.float64(0.7).tobytes() + data[first + 8 :]))
+    found = pegasos.load(path)
+    np.testing.assert_array_equal(found.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
 
 
 def test_the_memory_holds_every_field_of_a_column():

@@ -1,4 +1,4 @@
-"""Reading JSON and values of unknown origin: every limit is checked before Python builds anything large from it."""
+"""Reading JSON of unknown origin: every limit is checked before Python builds anything large from it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-MOST_BYTES = 10_000_000  # of one JSON text; within these limits reading takes about 100 MB and half a second at most
+MOST_BYTES = 10_000_000  # of one JSON text; within these limits parsing takes at most about 100 MB and half a second
 MOST_STRINGS = 500_000
 MOST_VALUES = 500_000
 DEEPEST = 32
-LONGEST_NUMBER = 32  # digits; no number of a model needs more, and Python takes its time over long ones
+LONGEST_NUMBER = 32  # digits; no number of a model needs more, and Python parses long ones in quadratic time
 WIDEST_LABELS = 64_000_000  # bytes of an array of strings
 DTYPE = re.compile(
     r"[<>|](b1|i[1248]|u[1248]|f[248]|[US][0-9]{1,8}|[mM]8(\[[0-9]{0,9}(Y|M|W|D|h|m|s|ms|us|μs|ns|ps|fs|as)\])?)"
@@ -25,7 +25,7 @@ class ModelFormatError(ValueError):
 
 
 def parse(raw: bytes | str, what: str) -> Any:
-    """The value of a JSON text; `what` names it in errors."""
+    """Parse a JSON text within all limits; `what` names it in errors."""
     try:
         raw = raw.encode() if isinstance(raw, str) else raw
         _check_extent(raw, what)
@@ -40,7 +40,7 @@ def parse(raw: bytes | str, what: str) -> Any:
 
 
 def _check_extent(raw: bytes, what: str) -> None:
-    """Depth and number of values, by counting: the parser would recurse, and an empty list costs 60 bytes."""
+    """Limit depth and number of values by counting marks: the parser recurses, and each empty list takes 60 bytes."""
     if len(raw) > MOST_BYTES:
         raise ModelFormatError(f"{what} has {len(raw)} bytes, more than the {MOST_BYTES} that are read")
     plain = raw.replace(b"\\\\", b"").replace(b'\\"', b"")  # now every quotation mark begins or ends a string
@@ -80,7 +80,7 @@ def _no_constant(name: str) -> float:
 
 
 class Record:
-    """A JSON object whose fields are taken one by one, each of a known type, until none is left."""
+    """A JSON object whose fields are taken one by one, each checked for its type, until none is left."""
 
     def __init__(self, value: Any, what: str):
         if type(value) is not dict:
@@ -121,13 +121,13 @@ class Record:
         return value
 
     def done(self) -> None:
-        """Raise if a field is left that this version does not know."""
+        """Raise ModelFormatError if a field is left, which this version does not know."""
         if self.left:
             raise ModelFormatError(f"{self.what} has an unknown field {str(min(self.left))[:40]!r}")
 
 
 def checked_dtype(name: Any, kinds: str) -> np.dtype:
-    """The NumPy type of this name, one of the `kinds`; only plain types with a byte order are known."""
+    """The NumPy type of this name, if its kind is among `kinds`; only plain types with a byte order are accepted."""
     if type(name) is not str or not DTYPE.fullmatch(name):
         raise ModelFormatError("a NumPy type is none that a model file can have")
     try:

@@ -1,4 +1,4 @@
-"""Taking the tensors of a file one by one, each of a known type and shape."""
+"""The tensors of a file, taken one by one, each checked for its type and shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INT32, INT64 = np.dtype("<i4"), np.dtype("<i8")
 
 
 class Tensors:
-    """The tensors that nobody has taken yet."""
+    """The tensors of a file by name; each is taken once, until none is left."""
 
     def __init__(self, arrays: dict[str, np.ndarray]):
         self.left = dict(arrays)
@@ -20,7 +20,7 @@ class Tensors:
         return name in self.left
 
     def take(self, name: str, dtypes, shape: tuple[int | None, ...], *, finite: bool = True) -> np.ndarray:
-        """The tensor `name`, of one of these types and of this shape, None for any extent; finite unless told."""
+        """The tensor `name`, of one of these types and of this shape (None: any extent), its values finite."""
         if name not in self.left:
             raise ModelFormatError(f"the tensor {name!r} is missing")
         array = self.left.pop(name)
@@ -42,7 +42,7 @@ class Tensors:
         return array
 
     def done(self) -> None:
-        """Raise if a tensor is left that this version does not know."""
+        """Raise ModelFormatError if a tensor is left, which this version does not know."""
         if self.left:
             raise ModelFormatError(f"there is an unknown tensor {min(self.left)[:40]!r}")
 

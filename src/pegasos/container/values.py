@@ -1,12 +1,13 @@
 """Python and NumPy values as JSON and back, exactly.
 
-JSON has no infinity, no tuples, no dicts with other keys than strings and no NumPy scalars; each is an object of one
-key that says what it is. A NumPy scalar keeps its type: ``x + np.float64(0.1)`` and ``x + 0.1`` round differently for a
-float32 x.
+JSON has no infinity, no tuples, no dicts with other keys than strings and no NumPy scalars; each becomes an object
+whose only key names its type. A NumPy scalar keeps its type: ``x + np.float64(0.1)`` and ``x + 0.1`` round differently
+for a float32 x. Long integers, such as the states of random generators, are hexadecimal: readers of JSON limit digits.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,15 @@ import numpy as np
 from pegasos.container.schema import LONGEST_NUMBER, ModelFormatError, checked_dtype
 
 SPECIAL = ("nan", "inf", "-inf")
+LONG = re.compile(r"-?0x[0-9a-f]{1,64}")
 
 
 def encode(value: Any, what: str) -> Any:
-    """What stands for `value` in JSON; `what` names it in errors."""
+    """The value as JSON can hold it; `what` names it in errors."""
     if value is None or type(value) in (bool, str):
         return value
-    if type(value) is int and len(str(value)) < LONGEST_NUMBER:
-        return value
+    if type(value) is int and value.bit_length() <= 256:
+        return value if len(str(value)) < LONGEST_NUMBER else {"int": hex(value)}
     if type(value) is float:
         return value if np.isfinite(value) else {"float": repr(value)}
     if type(value) is bytes:
@@ -57,6 +59,8 @@ def decode(value: Any) -> Any:
     ((tag, content),) = value.items()
     if tag == "float" and content in SPECIAL:
         return float(content)
+    if tag == "int" and type(content) is str and LONG.fullmatch(content):
+        return int(content, 16)
     if tag == "bytes":
         return _bytes(content)
     if tag == "tuple" and type(content) is list:

@@ -1,4 +1,4 @@
-"""Checkpoint: where a long fit keeps what it needs to go on after a failure."""
+"""`Checkpoint`: the file in which a long fit keeps what it needs to go on after a failure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Checkpoint:
 
     @classmethod
     def of(cls, given: str | os.PathLike | Checkpoint | None) -> Checkpoint | None:
-        """What the parameter `checkpoint` of an estimator stands for."""
+        """The checkpoint that the parameter `checkpoint` of an estimator asks for: a path stands for the defaults."""
         if given is None or isinstance(given, Checkpoint):
             return given
         return cls(given)

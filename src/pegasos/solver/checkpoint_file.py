@@ -1,7 +1,7 @@
-"""Checkpoint files: where a fit stands, in the same container as a model, written whole or not at all.
+"""Checkpoint files: the state of a running fit, in the file format of models, written whole or not at all.
 
-A checkpoint says what it is one of: fingerprints of the data, the parameters and whatever else decides the result. One
-of another fit is refused, and the sentence says what differs.
+A checkpoint names the fit it belongs to: fingerprints of the data, the parameters and whatever else decides the result.
+That of another fit is refused, with a sentence that says what differs.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from pegasos.solver.snapshot import PassCount, Snapshot
 from pegasos.utils.files import check_writable
 
 ARRAYS = ("sums", "weighted", "previous", "alpha", "violations", "products")
-NUMBERS = tuple(name for name in COLUMN.names or () if COLUMN[name] == np.float64)
-COUNTS = tuple(name for name in COLUMN.names or () if name not in NUMBERS)
-IN_SUMS = "in sums"
-LEAST_BETWEEN = 10.0  # times that a write takes, between two of them
+NUMBERS = [name for name in COLUMN.names or () if COLUMN[name] == np.float64]
+COUNTS = [name for name in COLUMN.names or () if name not in NUMBERS]
+IN_SUMS = "in sums"  # of alpha: it is a view of the sums
+LEAST_BETWEEN = 10.0  # between two writes lies at least this many times what one takes
 
 
 def write(
     path: str | os.PathLike, kind: str, identity: Mapping[str, str], values: Mapping[str, Any],
     arrays: Mapping[str, np.ndarray],
 ) -> None:  # fmt: skip
-    """Write a checkpoint of this kind; `values` are what JSON and `storage.values` can hold."""
+    """Write a checkpoint of this kind; `values` are what `container.values` can turn into JSON."""
     document = {
         "format": container.FORMAT,
         "checkpoint": kind,
-        "identity": _whole(identity),
+        "identity": _with_versions(identity),
         "values": {name: encode(value, name) for name, value in values.items()},
     }
-    container.pack(document, dict(arrays)).write(path)
+    container.write(path, document, dict(arrays))
 
 
 def read(path: str | os.PathLike, kind: str, identity: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -65,7 +65,7 @@ def read(path: str | os.PathLike, kind: str, identity: Mapping[str, str]) -> tup
         ) from error
     if found != kind:
         raise CheckpointError(f"{place} is a checkpoint of a {found}, not of a {kind}; remove it to begin anew.")
-    for name, fingerprint in _whole(identity).items():
+    for name, fingerprint in _with_versions(identity).items():
         if known.get(name) != fingerprint:
             raise CheckpointError(
                 f"{place} is the checkpoint of another fit: {name} changed. Restore what changed to go on from it, or "
@@ -74,8 +74,8 @@ def read(path: str | os.PathLike, kind: str, identity: Mapping[str, str]) -> tup
     return values, arrays
 
 
-def _whole(identity: Mapping[str, str]) -> dict[str, str]:
-    """Another version may round otherwise, and the model would be neither the one nor the other."""
+def _with_versions(identity: Mapping[str, str]) -> dict[str, str]:
+    """The identity with the versions: another one may round differently, and the model would be that of neither."""
     return {**identity, "the version of pegasos or NumPy": f"{version('pegasos')}, {version('numpy')}"}
 
 
@@ -83,7 +83,7 @@ def _whole(identity: Mapping[str, str]) -> dict[str, str]:
 
 
 def pack_state(state: State, prefix: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The values and arrays of a state, their names beginning with `prefix`."""
+    """A state as values and arrays, their names beginning with `prefix`."""
     columns = state.columns
     arrays = {
         f"{prefix}numbers": np.array([columns[name] for name in NUMBERS]),
@@ -99,22 +99,27 @@ def pack_state(state: State, prefix: str) -> tuple[dict[str, Any], dict[str, np.
         layouts[name] = "F" if columns_first else "C"
         arrays[prefix + name] = array.T if columns_first else array
     values = {
+        f"{prefix}fields": [*NUMBERS, *COUNTS],
         f"{prefix}rule": state.rule.name,
         f"{prefix}average": state.average.name,
         f"{prefix}layouts": layouts,
-        f"{prefix}position": None if state.position is None else pack_position(state.position),
+        f"{prefix}position": None if state.position is None else state.position._asdict(),
         f"{prefix}alpha_rows": len(state.alpha),
     }
     return values, arrays
 
 
 def unpack_state(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], prefix: str) -> State:
-    """The state that `pack_state` took apart, with arrays of its own in the same order in memory."""
+    """The state that `pack_state` was given, its arrays in the same order in memory."""
     numbers, counts = arrays[f"{prefix}numbers"], arrays[f"{prefix}counts"]
+    fields = values.get(f"{prefix}fields", [])
+    if set(fields) != set(COLUMN.names or ()):
+        raise CheckpointError(
+            "This checkpoint holds other fields of a column than this version knows; remove it to begin anew."
+        )
     columns = readable(np.zeros(numbers.shape[1], COLUMN))
-    for names, parts in ((NUMBERS, numbers), (COUNTS, counts)):
-        for name, part in zip(names, parts, strict=True):
-            columns[name] = part
+    for name, part in zip(fields, [*numbers, *counts], strict=True):
+        columns[name] = part
     layouts, found = values[f"{prefix}layouts"], {}
     for name in ARRAYS:
         if layouts[name] != IN_SUMS:
@@ -128,48 +133,28 @@ def unpack_state(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], pr
         **found,
         rule=Rule[values[f"{prefix}rule"]],
         average=Average[values[f"{prefix}average"]],
-        position=None if position is None else unpack_position(position),
+        position=None if position is None else Position(**position),
     )
 
 
-def pack_position(position: Position) -> dict[str, Any]:
-    """A position in a stream."""
-    fields = position._asdict()
-    return fields | {"generator": pack_generator(position.generator)}
-
-
-def unpack_position(fields: Mapping[str, Any]) -> Position:
-    """The position that `pack_position` took apart."""
-    return Position(**{**fields, "generator": unpack_generator(fields["generator"])})
-
-
-def pack_generator(generator: Mapping | None) -> dict[str, Any] | None:
-    """The state of a generator; its numbers have 128 bits, more than JSON readers like."""
-    if generator is None:
-        return None
-    return {**generator, "state": {name: hex(value) for name, value in generator["state"].items()}}
-
-
-def unpack_generator(fields: Mapping | None) -> dict[str, Any] | None:
-    """The state that `pack_generator` took apart."""
-    if fields is None:
-        return None
-    return {**fields, "state": {name: int(value, 16) for name, value in fields["state"].items()}}
-
-
-# --- keeping them ---------------------------------------------------------------------------------------------------
+# --- when they are written, and what an earlier run has left ----------------------------------------------------------
 
 
 class CheckpointFile:
-    """Writes the checkpoint of one fit now and then, and reads the one that an earlier run of it has left.
+    """The checkpoint of one fit: read once if an earlier run has left it, written now and then.
 
     Parameters
     ----------
     checkpoint : Checkpoint
     kind : str
-        Of what it is one, in a word.
+        What it is a checkpoint of, in a word or two: "fit".
     identity : mapping of str to str
-        What decides the result, by name, and a fingerprint of each.
+        Fingerprints of what decides the result, by name.
+
+    Attributes
+    ----------
+    left : tuple of two dicts or None
+        Values and arrays that an earlier run has left.
     """
 
     def __init__(self, checkpoint: Checkpoint, kind: str, identity: Mapping[str, str]):
@@ -179,7 +164,6 @@ class CheckpointFile:
         self._next = time.perf_counter() + checkpoint.every
 
     def _read(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Values and arrays that an earlier run has left, or None."""
         check_writable(self.path)
         if not self.path.exists():
             return None
@@ -188,11 +172,11 @@ class CheckpointFile:
         return read(self.path, self.kind, self.identity)
 
     def due(self) -> bool:
-        """Whether it is time for another one."""
+        """Whether it is time to write again."""
         return time.perf_counter() >= self._next
 
     def write(self, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        """Write the checkpoint; the one before it is there until this one is whole."""
+        """Write the checkpoint; the one before it stays until this one is complete."""
         began = time.perf_counter()
         self._sweep()
         write(self.path, self.kind, self.identity, values, arrays)
@@ -200,20 +184,20 @@ class CheckpointFile:
         self._next = ended + max(self.checkpoint.every, LEAST_BETWEEN * (ended - began))
 
     def _sweep(self) -> None:
-        """Remove what runs that were killed in a write have left."""
+        """Remove the incomplete files of runs that were killed while writing."""
         place = Path(os.path.realpath(self.path))
         for left in place.parent.glob(f".{glob.escape(place.name)}.*.part"):
             left.unlink(missing_ok=True)
 
     def done(self) -> None:
-        """The fit is done, and the file with it."""
+        """Remove the file, unless it is to be kept: the fit is done."""
         self._sweep()
         if not self.checkpoint.keep:
             self.path.unlink(missing_ok=True)
 
 
 class SnapshotFile(CheckpointFile):
-    """The keeper (`SnapshotStore`) of a solve: its snapshots in a file, with the seed the draws began with."""
+    """The `SnapshotStore` of a solve: its snapshots in a checkpoint file, with the seed the draws began with."""
 
     def __init__(self, checkpoint: Checkpoint, identity: Mapping[str, str], seed: int):
         super().__init__(checkpoint, "fit", identity)
@@ -225,7 +209,7 @@ class SnapshotFile(CheckpointFile):
                 raise CheckpointError(f"{self.path} is no checkpoint of a fit; remove it to begin anew.") from error
 
     def keep(self, snapshot: Snapshot) -> None:
-        """Write a snapshot."""
+        """Write a snapshot to the file."""
         values, arrays = _pack_snapshot(snapshot)
         self.write({"seed": self.seed, **values}, arrays)
 
@@ -236,18 +220,16 @@ def _pack_snapshot(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, np.nda
         more, parts = pack_state(snapshot.state, "state.")
         values |= more
         arrays |= parts
-    stream = snapshot.stream
-    generators = {name: pack_generator(stream[name]) for name in ("generator", "before_pass")}
     values |= {
         "apart": snapshot.state is not None,
         "lap": asdict(snapshot.lap),
-        "stream": {"drawn_passes": stream["drawn_passes"], **generators},
+        "stream": {name: value for name, value in snapshot.stream.items() if name != "waiting"},
         "pull_rate": float(snapshot.pull_rate),
         "seconds": float(snapshot.seconds),
         "history": snapshot.history,
     }
     arrays |= {
-        "waiting": stream["waiting"].astype(np.int64, copy=False),
+        "waiting": snapshot.stream["waiting"].astype(np.int64, copy=False),
         "order": snapshot.order.astype(np.int64, copy=False),
         "first_steps": snapshot.first_steps,
         "known": snapshot.known,
@@ -256,13 +238,11 @@ def _pack_snapshot(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, np.nda
 
 
 def _unpack_snapshot(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Snapshot:
-    stream = values["stream"]
-    generators = {name: unpack_generator(stream[name]) for name in ("generator", "before_pass")}
     return Snapshot(
         whole=unpack_state(values, arrays, "whole."),
         state=unpack_state(values, arrays, "state.") if values["apart"] else None,
         lap=PassCount(**values["lap"]),
-        stream={"waiting": arrays["waiting"], "drawn_passes": stream["drawn_passes"], **generators},
+        stream={"waiting": arrays["waiting"], **values["stream"]},
         order=arrays["order"].astype(np.intp, copy=False),
         pull_rate=values["pull_rate"],
         seconds=values["seconds"],

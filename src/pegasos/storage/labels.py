@@ -13,7 +13,7 @@ TENSOR = "classes_"
 
 
 def pack(classes: np.ndarray) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The JSON and the tensors that stand for `classes`."""
+    """Class labels as JSON and tensors."""
     kind = classes.dtype.kind
     if kind in "biuf" and classes.dtype.char != "g":
         return {"dtype": classes.dtype.str}, {TENSOR: classes.astype(classes.dtype.newbyteorder("<"))}
@@ -32,7 +32,7 @@ def _texts(labels: list) -> list[str]:
 
 
 def unpack(entry: Record, tensors: Tensors) -> np.ndarray:
-    """The classes, sorted and different from each other, of the very type they had."""
+    """The class labels, of the type they had; sorted and different from each other, or ModelFormatError."""
     classes = _of_strings(entry) if "labels" in entry else _of_numbers(entry, tensors)
     entry.done()
     if len(classes) < 2:
@@ -46,7 +46,7 @@ def unpack(entry: Record, tensors: Tensors) -> np.ndarray:
 
 
 def _equal(first: np.ndarray, second: np.ndarray) -> bool:
-    if first.dtype.kind in "mM":  # NaT may be a label, and is not equal to itself
+    if first.dtype.kind in "mM":  # NaT can be a label, and does not equal itself
         first, second = first.astype(np.int64), second.astype(np.int64)
     return np.array_equal(first, second)
 

@@ -1,4 +1,4 @@
-"""Fitted estimators as a JSON document and tensors, and back; everything is checked before it becomes a model."""
+"""Fitted estimators as a JSON document and tensors, and back; what is read is checked before it becomes a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pegasos.kernels.base import NAMES, Kernel
 from pegasos.storage import labels, warm_start
 
 CLASSES = {"PegasosClassifier": PegasosClassifier, "PegasosRegressor": PegasosRegressor}
-LEFT_OUT = ("checkpoint",)  # a path of the machine that trained; whoever loads the model chooses his own
+LEFT_OUT = ("checkpoint",)  # a path on the machine that trained
 SPARSE = {"csr_array": csr_array, "csr_matrix": csr_matrix}
 PLAIN = ("intercept_", "t_", "coef_", "support_", "dual_coef_", "violations_", "n_support_", "objective_", "dual_gap_")
 HIGHEST_DEGREE = 2**31 - 1
@@ -57,7 +57,7 @@ def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def parameters_of(estimator, left_out=()) -> dict[str, Any]:
-    """The parameters in JSON. A random state is left out: predictions do not need it, and a seed is enough to fit."""
+    """The parameters as JSON; a random state that is an object becomes None, since predictions do not need it."""
     found = {name: value for name, value in estimator.get_params(deep=False).items() if name not in left_out}
     if not isinstance(found.get("random_state"), int | np.integer | None):
         found["random_state"] = None
@@ -65,13 +65,13 @@ def parameters_of(estimator, left_out=()) -> dict[str, Any]:
 
 
 def names_of(estimator) -> list[str] | None:
-    """The names of the features, where `fit` found any."""
+    """The names of the features, or None where the rows had none."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 
 def _packed_kernel(kernel: Kernel) -> dict[str, Any]:
-    """Python's own numbers as float, which is the same to NumPy; NumPy's scalars keep their type."""
+    """The parameters of a kernel: Python numbers as float, the same to NumPy; NumPy scalars keep their type."""
     coef0 = kernel.coef0 if isinstance(kernel.coef0, np.generic) else float(kernel.coef0)
     degree = kernel.degree if isinstance(kernel.degree, np.generic) else int(kernel.degree)
     found = {"gamma": kernel.gamma, "degree": degree, "coef0": coef0}
@@ -79,7 +79,7 @@ def _packed_kernel(kernel: Kernel) -> dict[str, Any]:
 
 
 def _packed_rows(rows) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Support vectors; the order in memory is kept, as products round differently in another."""
+    """The support vectors; their order in memory is kept, since products round differently in another."""
     if not issparse(rows):
         order = "F" if rows.flags.f_contiguous and not rows.flags.c_contiguous else "C"
         return {"layout": "dense", "order": order}, {"support_vectors_": rows}
@@ -126,7 +126,7 @@ def unpack(fields: Record, tensors: Tensors):
 
 
 def with_parameters(cls, given: dict[str, Any]):
-    """An estimator with these parameters, valid by scikit-learn's own rules; those not given have their default."""
+    """An estimator with these parameters, which scikit-learn has found valid; those not given have their default."""
     model = cls()
     unknown = set(given) - set(model.get_params(deep=False))
     if unknown:
@@ -141,7 +141,7 @@ def with_parameters(cls, given: dict[str, Any]):
 
 
 def set_features(estimator, n_features: int, names: list | None) -> None:
-    """Number and names of the features."""
+    """Set the number and the names of the features."""
     estimator.n_features_in_ = n_features
     if names is None:
         return
@@ -179,7 +179,7 @@ def _about_classes(fields: Record, tensors: Tensors, n_columns: int) -> dict[str
 
 
 def _about_run(fields: Record, tensors: Tensors, n_columns: int) -> dict[str, Any]:
-    """What is known of the fit, but not needed to predict."""
+    """Attributes that describe the fit and are not needed to predict."""
     found: dict[str, Any] = {}
     for name in ("objective_", "dual_gap_"):
         if name in tensors:
@@ -241,9 +241,9 @@ def _index_type(tensors: Tensors) -> np.dtype:
 
 
 def _check_csr(indices: np.ndarray, indptr: np.ndarray, n_columns: int) -> None:
-    """Rows one after another, each with its columns in order and none twice, as `fit` leaves them."""
-    whole = indptr[0] == 0 and indptr[-1] == len(indices) and (np.diff(indptr) >= 0).all()
-    if not whole or indices.max(initial=-1) >= n_columns:
+    """Check that the rows follow one another, each with its columns in order and none twice, as `fit` leaves them."""
+    in_order = indptr[0] == 0 and indptr[-1] == len(indices) and (np.diff(indptr) >= 0).all()
+    if not in_order or indices.max(initial=-1) >= n_columns:
         raise ModelFormatError("the sparse support vectors have indices out of range")
     rising = np.diff(indices) > 0
     starts = indptr[1:-1]

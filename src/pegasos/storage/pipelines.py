@@ -1,4 +1,4 @@
-"""Pipelines of one scaler and one estimator."""
+"""Pipelines of one scaler and one estimator as JSON and tensors, and back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def pack(pipeline: Pipeline) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _changed_parameters(scaler) -> dict[str, Any]:
-    """Those that are not the default, so that a scikit-learn that does not know a new one can still load the file."""
+    """Parameters that differ from their default: a scikit-learn that lacks a new one can still load the file."""
     defaults = parameters_of(type(scaler)())
     return {name: value for name, value in parameters_of(scaler).items() if value != defaults[name]}
 
@@ -85,7 +85,7 @@ def unpack(fields: Record, tensors: Tensors, model) -> Pipeline:
 
 
 def _check_scaler(scaler) -> None:
-    """What transforming needs is there, and nothing is divided by zero."""
+    """Check that the scaler has what it needs to transform, and divides nothing by zero."""
     if isinstance(scaler, StandardScaler):
         needed = ["mean_"] * bool(scaler.with_mean) + ["scale_"] * bool(scaler.with_std)
     else:

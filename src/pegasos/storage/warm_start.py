@@ -14,9 +14,10 @@ from pegasos.container.schema import ModelFormatError, Record
 from pegasos.container.tensors import FLOATS, INT64, Tensors
 from pegasos.container.values import decode, encode
 from pegasos.estimators.warm_start import Memory, without_rows
+from pegasos.rules.column import COLUMN, Average, Rule
+from pegasos.rules.state import State
 
-# The fields of a column record as files of format 1 name them, in their order, and as `rules.column.COLUMN` does.
-# "rate" is no field any more: it is written as 0 and ignored on reading.
+# The fields of a column record: as files of format 1 name and order them, and as `rules.column.COLUMN` does.
 NUMBERS = {
     "lam": "lam", "n_rows": "n_rows", "epsilon": "epsilon", "zero": "zero_objective", "share": "share",
     "ahead": "step_offset", "rate": None, "radius": "radius", "shrink": "shrink", "average": "average",
@@ -27,39 +28,17 @@ COUNTS = {
     "turn": "window_end",
 }  # fmt: skip
 OF_NO_ROWS = ("place", "labeling", "row_set", "pass_is_feasible", "best_dual")  # what `without_rows` leaves
-AVERAGES = ("LAST", "UNIFORM", "WEIGHTED", "WINDOW")
 LOSSES = ("hinge", "squared_hinge", "log_loss", "epsilon_insensitive")
 MOST_STEPS = 2**62
-FORGOTTEN = "left out"
+LEFT_OUT = "left out"
 NOTHING_LEFT = (
     "This model comes from a file, which does not hold the coefficients of its training rows that a further fit would "
     "go on from; set warm_start=False and fit to begin anew."
 )
 
 
-class StoredMemory(Memory):
-    """A memory from a file; the state is made when it is first needed, since it needs Numba."""
-
-    def __init__(self, average: str, columns: dict[str, np.ndarray], sums: list[np.ndarray], nature: dict[str, Any]):
-        self.parts, self.nature, self.rows = (average, columns, sums), nature, None
-
-    @property
-    def state(self):  # type: ignore[override]
-        """The state to go on from."""
-        from pegasos.rules.column import COLUMN, Average, Rule
-        from pegasos.rules.state import State
-
-        average, fields, (sums, weighted, previous) = self.parts
-        columns = np.zeros(sums.shape[1], COLUMN)
-        columns["place"], columns["best_dual"] = np.arange(len(columns)), -np.inf
-        for name, values in fields.items():
-            columns[name] = values
-        none = sums[:0, :0]
-        return State(columns, sums, weighted, previous, none, none, none, Rule.PEGASOS, Average[average])
-
-
-class LeftOut(Memory):
-    """The memory of a model whose state is not in its file."""
+class LeftOutMemory(Memory):
+    """The memory of a model whose state is not in its file: whatever would go on from it raises ValueError."""
 
     def __init__(self):
         self.state, self.nature, self.rows = None, {}, None  # type: ignore[assignment]
@@ -79,8 +58,8 @@ def pack(model) -> tuple[Any, dict[str, np.ndarray]]:
     if memory is None:
         return None, {}
     nature = memory.nature
-    if isinstance(memory, LeftOut) or nature["kernel"] != "linear" or nature["solver"] != "pegasos":
-        return FORGOTTEN, {}
+    if isinstance(memory, LeftOutMemory) or nature["kernel"] != "linear" or nature["solver"] != "pegasos":
+        return LEFT_OUT, {}
     state = without_rows(memory.state)
     own = "epsilon" if "epsilon" in nature else "multi_class"
     entry = {
@@ -88,10 +67,10 @@ def pack(model) -> tuple[Any, dict[str, np.ndarray]]:
         "constant": encode(nature["the constant feature"], "constant"), "numbers": list(NUMBERS),
         "counts": list(COUNTS),
     }  # fmt: skip
-    none = np.zeros(len(state.columns))
+    columns, unused = state.columns, np.zeros(len(state.columns))
     tensors = {
-        "memory.numbers": np.array([state.columns[field] if field else none for field in NUMBERS.values()]),
-        "memory.counts": np.array([state.columns[field] for field in COUNTS.values()]),
+        "memory.numbers": np.array([columns[field] if field else unused for field in NUMBERS.values()]),
+        "memory.counts": np.array([columns[field] for field in COUNTS.values()]),
         "memory.sums": state.sums,
         "memory.weighted": state.weighted,
         "memory.previous": state.previous,
@@ -103,10 +82,10 @@ def unpack(entry: Any, tensors: Tensors, about: dict[str, Any], steps: np.ndarra
     """The memory of a model that has taken so many `steps` in its columns; `about` says what they stand for."""
     if entry is None:
         return None
-    if entry == FORGOTTEN:
-        return LeftOut()
+    if entry == LEFT_OUT:
+        return LeftOutMemory()
     fields = Record(entry, "the memory")
-    average = fields.take_one_of("average", AVERAGES)
+    average = Average[fields.take_one_of("average", Average.__members__)]
     nature: dict[str, Any] = {"kernel": "linear", "n_features": n_features, "solver": "pegasos"}
     nature["loss"] = fields.take_one_of("loss", LOSSES)
     if "_targets" in about:
@@ -118,8 +97,10 @@ def unpack(entry: Any, tensors: Tensors, about: dict[str, Any], steps: np.ndarra
         raise ModelFormatError("the memory has other fields than this version knows")
     fields.done()
     columns = _columns(tensors, steps)
-    sums = _sums(tensors, (n_features + (constant > 0), len(steps)), average)
-    return StoredMemory(average, columns, sums, nature | about)
+    sums, weighted, previous = _sums(tensors, (n_features + (constant > 0), len(steps)), average)
+    none = sums[:0, :0]
+    state = State(columns, sums, weighted, previous, none, none, none, Rule.PEGASOS, average)
+    return Memory(state, nature | about)
 
 
 def _number(value: Any):
@@ -128,20 +109,25 @@ def _number(value: Any):
     return value
 
 
-def _columns(tensors: Tensors, steps: np.ndarray) -> dict[str, np.ndarray]:
+def _columns(tensors: Tensors, steps: np.ndarray) -> np.ndarray:
+    """The column records, which have taken so many `steps`."""
     numbers = tensors.take("memory.numbers", FLOATS[1:], (len(NUMBERS), len(steps)))
     counts = tensors.take_counts("memory.counts", INT64, (len(COUNTS), len(steps)))
-    columns = {field: values for field, values in zip(NUMBERS.values(), numbers) if field}
-    columns |= dict(zip(COUNTS.values(), counts))
+    columns = np.zeros(len(steps), COLUMN)
+    columns["place"], columns["best_dual"] = np.arange(len(columns)), -np.inf
+    for field, values in [*zip(NUMBERS.values(), numbers), *zip(COUNTS.values(), counts)]:
+        if field:
+            columns[field] = values
     positive = all((columns[name] > 0).all() for name in ("lam", "share", "shrink"))
-    rising = all((columns[name] <= columns["steps"]).all() for name in ("average_start", "window_start"))
+    rising = all((columns[name] <= steps).all() for name in ("average_start", "window_start"))
     if not (positive and rising and (columns["steps"] == steps).all() and counts.max(initial=0) <= MOST_STEPS):
         raise ModelFormatError("the memory is none of a fit")
     return columns
 
 
-def _sums(tensors: Tensors, shape: tuple[int, int], average: str) -> list[np.ndarray]:
+def _sums(tensors: Tensors, shape: tuple[int, int], average: Average) -> list[np.ndarray]:
+    """The running sum, the weighted one and that of the window before; the average decides which of them it needs."""
     sums = tensors.take("memory.sums", FLOATS, shape)
-    weighted = tensors.take("memory.weighted", (sums.dtype,), shape if average != "LAST" else (0, 0))
-    previous = tensors.take("memory.previous", (sums.dtype,), shape if average == "WINDOW" else (0, 0))
+    weighted = tensors.take("memory.weighted", (sums.dtype,), shape if average != Average.LAST else (0, 0))
+    previous = tensors.take("memory.previous", (sums.dtype,), shape if average == Average.WINDOW else (0, 0))
     return [sums, weighted, previous]

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never meets half of one, and a failure never costs the file before it."""
+"""Writing files whole or not at all: a reader never sees half a file, a failure leaves the one that was there."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """A path beside `path` to write to; it takes the place of `path` when the block ends without an error."""
-    path = Path(os.path.realpath(path))  # the file a link points to, not the link, is written anew
+    """A temporary path in the same folder, to write to; it replaces `path` when the block ends without an error."""
+    path = Path(os.path.realpath(path))  # of a link the file that it points to is replaced, not the link
     check_writable(path)
     if path.exists() and not path.is_file():  # a pipe or a device is written to, not replaced
         with _named(path):
@@ -35,7 +35,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Let a system error (a full disk, for one) say which file it is about."""
+    """Give a system error (that of a full disk, say) the name of the file."""
     try:
         yield
     except OSError as error:
@@ -51,7 +51,7 @@ def write_text(path: str | os.PathLike, text: str) -> None:
 
 
 def check_writable(path: str | os.PathLike) -> None:
-    """Raise OSError with a sentence if no file can be made at `path`; worth asking before long work."""
+    """Raise OSError with a sentence if no file can be written at `path`: to be called before long work."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file to write.")
