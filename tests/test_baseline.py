@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 import naive
-from pegasos.kernels.base import Kernel
+from pegasos.kernels import make_kernel
 from pegasos.problem.columns import one_vs_rest
 from pegasos.problem.sampling import Stream
 from pegasos.problem.schedule import Schedule
-from pegasos.rows import DenseRows, KernelRows, SparseRows
+from pegasos.rows import DenseRows, KernelRows, KernelStorage, SparseRows
 from pegasos.rules.column import Rule
 from reference import hinge_optimum
 from solving import solve
@@ -18,13 +18,13 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 3))
 CODES = (X[:, 0] + 0.5 * RNG.normal(size=50) > 0).astype(int)
 Y = np.where(CODES == 1, 1.0, -1.0)
-RBF = Kernel("rbf", gamma=0.5)
+RBF = make_kernel("rbf", gamma=0.5)
 ROWS = {
     "dense": DenseRows(X),
     "dense blocks": DenseRows(np.asfortranarray(X)),
     "csr": SparseRows(sp.csr_array(X)),
     "rbf": KernelRows(X, RBF),
-    "rbf uncached": KernelRows(X, RBF, cache_bytes=0),
+    "rbf uncached": KernelRows(X, RBF, storage=KernelStorage(cache_bytes=0)),
 }
 LAM = 0.05
 
