@@ -16,6 +16,7 @@ import pegasos
 from conftest import classes_problem
 from gpu import card, needs_any
 from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
+from pegasos.cli.values import PARAMETERS
 from pegasos.kernels import KERNELS, CallableKernel, inner_products, kernel_class, make_kernel, squared_norms
 from pegasos.kernels.nystroem import choose
 
@@ -54,6 +55,7 @@ def matrix_of(name):
 def test_every_kernel_of_the_registry_is_in_the_table():
     assert {*TEXTBOOK, "precomputed"} == {*KERNELS}
     assert all(KERNELS[name].name == name for name in KERNELS)
+    assert {*PARAMETERS["kernel"].words, "precomputed"} == {*KERNELS}, "the command line knows them, too"
 
 
 # --- values -------------------------------------------------------------------------------------------------------

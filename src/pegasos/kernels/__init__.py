@@ -17,7 +17,14 @@ from pegasos.kernels.other import CallableKernel, PrecomputedKernel
 from pegasos.kernels.product import LinearKernel, PolynomialKernel, SigmoidKernel
 from pegasos.kernels.tiles import inner_products
 
-_NAMED = (LinearKernel, RBFKernel, PolynomialKernel, SigmoidKernel, LaplacianKernel, PrecomputedKernel)
+_NAMED = (
+    LinearKernel,
+    RBFKernel,
+    PolynomialKernel,
+    SigmoidKernel,
+    LaplacianKernel,
+    PrecomputedKernel,
+)
 KERNELS: dict[str, type[Kernel]] = {kind.name: kind for kind in _NAMED}
 
 
