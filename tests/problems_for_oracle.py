@@ -8,17 +8,17 @@ import scipy.sparse as sp
 import naive
 import naive_crammer_singer
 from pegasos.backends import cpu
-from pegasos.kernels.base import Kernel, squared_norms
+from pegasos.kernels import make_kernel, squared_norms
 from pegasos.losses.scalar import Loss
 from pegasos.problem.columns import crammer_singer, one_vs_one, one_vs_rest, regression
 from pegasos.problem.sampling import Stream
-from pegasos.rows import DenseRows, GatheredRows, KernelRows, SparseRows
+from pegasos.rows import DenseRows, GatheredRows, KernelRows, KernelStorage, SparseRows
 
 N, D, SEED = 40, 5, 3
 KERNELS = {
-    "linear": Kernel("linear"),
-    "rbf": Kernel("rbf", gamma=0.3),
-    "poly": Kernel("poly", gamma=0.5, coef0=1.0, degree=3),
+    "linear": make_kernel("linear"),
+    "rbf": make_kernel("rbf", gamma=0.3),
+    "poly": make_kernel("poly", gamma=0.5, coef0=1.0, degree=3),
 }
 # how the rows are held -> the kernel they amount to
 KINDS = {
@@ -70,9 +70,10 @@ def rows_of(kind, bias=0.0, dtype=np.float64, backend=cpu):
         return GatheredRows(Densified(sp.csr_array(data()[0].astype(dtype))), bias, squared_norms(X), backend)
     kernel = KERNELS[KINDS[kind]]
     if kind == "precomputed":
-        return KernelRows(kernel(X, X), Kernel("precomputed"), bias, backend=backend)
+        return KernelRows(kernel(X, X), make_kernel("precomputed"), bias, backend=backend)
     X = sp.csr_array(X) if kind == "rbf csr" else X
-    return KernelRows(X, kernel, bias, cache_bytes=0 if kind == "rbf uncached" else 1e9, backend=backend)
+    storage = KernelStorage(cache_bytes=0 if kind == "rbf uncached" else 1e9)
+    return KernelRows(X, kernel, bias, storage=storage, backend=backend)
 
 
 @cache

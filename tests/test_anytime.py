@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.estimators import progress
-from pegasos.kernels.base import Kernel
+from pegasos.kernels import make_kernel
 from pegasos.problem.columns import one_vs_rest
 from pegasos.problem.schedule import Schedule
-from pegasos.rows import DenseRows, KernelRows, in_time_for
+from pegasos.rows import DenseRows, KernelRows, KernelStorage, in_time_for
 from pegasos.rules.column import Rule
 from pegasos.solver.clock import Clock
 from pegasos.solver.monitor import Hooks
@@ -198,9 +198,10 @@ def test_without_a_limit_no_time_is_up():
 
 
 def test_a_kernel_matrix_that_would_take_too_long_is_not_kept(monkeypatch):
-    rows = KernelRows(np.tile(X, (10, 1)), Kernel("rbf", gamma=0.2), until=time.perf_counter() - 1.0)
+    many, kernel = np.tile(X, (10, 1)), make_kernel("rbf", gamma=0.2)
+    rows = KernelRows(many, kernel, storage=KernelStorage(until=time.perf_counter() - 1.0))
     assert rows.matrix is None
-    patient = KernelRows(np.tile(X, (10, 1)), Kernel("rbf", gamma=0.2), until=time.perf_counter() + 1e6)
+    patient = KernelRows(many, kernel, storage=KernelStorage(until=time.perf_counter() + 1e6))
     assert patient.matrix.shape == (3000, 3000)
 
 

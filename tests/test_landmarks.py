@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise
 
 from nystroem import CONTAINERS, KERNELS, TARGETS, WEIGHTS, X, Y, rows_for, spanned
 from pegasos import PegasosClassifier, PegasosRegressor
-from pegasos.kernels.base import Kernel
+from pegasos.kernels import make_kernel
 from pegasos.kernels.nystroem import choose, of_rows
 
 N = len(X)
@@ -58,11 +58,11 @@ def test_features_are_those_of_scikit_learn_s_nystroem(kernel):
 
 
 DEFICIENT = {
-    "repeated rows": (np.repeat(X[:4], 3, axis=0), Kernel("rbf", gamma=0.3), 4),
-    "all rows alike": (np.ones((6, 4)), Kernel("rbf", gamma=0.3), 1),
-    "nearly the same row": (X[:1] + 1e-9 * X[:5], Kernel("rbf", gamma=0.3), 1),
-    "few powers of one feature": (X[:12, :1] @ np.ones((1, 4)), Kernel("poly", gamma=1.0, degree=2, coef0=1.0), 3),
-    "rows of zeros beside others": (np.vstack([np.zeros((3, 4)), X[:2]]), Kernel("poly", degree=2, coef0=0.0), 2),
+    "repeated rows": (np.repeat(X[:4], 3, axis=0), make_kernel("rbf", gamma=0.3), 4),
+    "all rows alike": (np.ones((6, 4)), make_kernel("rbf", gamma=0.3), 1),
+    "nearly the same row": (X[:1] + 1e-9 * X[:5], make_kernel("rbf", gamma=0.3), 1),
+    "few powers of one feature": (X[:12, :1] @ np.ones((1, 4)), make_kernel("poly", gamma=1.0, degree=2, coef0=1.0), 3),
+    "rows of zeros beside others": (np.vstack([np.zeros((3, 4)), X[:2]]), make_kernel("poly", degree=2, coef0=0.0), 2),
 }
 
 
@@ -79,7 +79,7 @@ def test_directions_that_are_nothing_but_rounding_are_left_out(case, dtype):
 
 def test_negative_directions_of_an_indefinite_kernel_are_left_out():
     function = lambda A, B: pairwise.sigmoid_kernel(A, B, gamma=0.5, coef0=-0.3)
-    kernel = Kernel("sigmoid", gamma=0.5, coef0=-0.3)
+    kernel = make_kernel("sigmoid", gamma=0.5, coef0=-0.3)
     landmarks = choose(X, kernel, 15, "uniform", seed=0)
     Z = X[landmarks.index]
     values = np.linalg.eigvalsh(function(Z, Z))

@@ -12,7 +12,7 @@ import naive
 import naive_crammer_singer
 import problems_for_oracle as oracle
 from nystroem import spanned
-from pegasos.kernels.base import Kernel
+from pegasos.kernels import make_kernel
 from pegasos.kernels.nystroem import Landmarks, of_rows
 from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows, LandmarkRows
@@ -41,7 +41,7 @@ def landmarks_of(kind, dtype=np.float64):
     X, kernel = oracle.data()[0].astype(dtype), oracle.KERNELS[KINDS[kind]]
     if kind == "precomputed":
         known = of_rows(X[INDEX], kernel, INDEX)
-        return Landmarks(Kernel("precomputed"), None, INDEX, known.whitening, None)
+        return Landmarks(make_kernel("precomputed"), None, INDEX, known.whitening, None)
     return of_rows(sp.csr_array(X)[INDEX] if kind.endswith("csr") else X[INDEX], kernel, INDEX)
 
 

@@ -15,7 +15,7 @@ from pegasos import PegasosClassifier
 from pegasos.backends import threads
 from pegasos.backends.cpu.elementwise import rbf_values
 from pegasos.backends.threads import blas_threads, share_out
-from pegasos.kernels.base import Kernel, inner_products, squared_norms
+from pegasos.kernels import inner_products, make_kernel, squared_norms
 from pegasos.rows import SupportRows
 
 
@@ -52,7 +52,7 @@ def test_exponents_out_of_range_are_moved_into_it(exponent, value):
 @pytest.mark.parametrize("n_rows", [1, 511, 512, 513, 1100])
 def test_tiles_are_the_kernel(rng, name, extra, n_rows, dtype):
     X = rng.normal(size=(n_rows, 30)).astype(dtype)
-    kernel = Kernel(name, gamma=0.02, **extra)
+    kernel = make_kernel(name, gamma=0.02, **extra)
     squares = squared_norms(X).astype(dtype)
     expected = pairwise_kernels(X.astype(np.float64), metric=name, gamma=0.02, **extra)
     close = {"rtol": 1e-4 if dtype == np.float32 else 1e-10, "atol": 1e-6}
@@ -62,7 +62,7 @@ def test_tiles_are_the_kernel(rng, name, extra, n_rows, dtype):
 
 def test_values_of_many_rows_against_few_and_few_against_many(rng):
     X = rng.normal(size=(3000, 40)).astype(np.float32)
-    kernel = Kernel("rbf", gamma=0.02)
+    kernel = make_kernel("rbf", gamma=0.02)
     for one, other in [(X, X[:700]), (X[:300], X), (X[:3], X), (X, X[:1])]:
         np.testing.assert_allclose(
             kernel(one, other), pairwise_kernels(one, other, metric="rbf", gamma=0.02), rtol=2e-4
@@ -73,7 +73,7 @@ def test_values_of_many_rows_against_few_and_few_against_many(rng):
 def test_features_that_are_zero_throughout_change_nothing(rng, kept):
     X = np.zeros((600, 40))
     X[:, 5 : 5 + kept] = rng.normal(size=(600, kept))
-    found = Kernel("rbf", gamma=0.02).matrix(X, squared_norms(X))
+    found = make_kernel("rbf", gamma=0.02).matrix(X, squared_norms(X))
     np.testing.assert_allclose(found, pairwise_kernels(X, metric="rbf", gamma=0.02), rtol=1e-10)
 
 
@@ -86,7 +86,7 @@ def test_products_that_are_known_give_the_same_matrix(rng, monkeypatch, name, n_
     monkeypatch.setattr(np, "empty", lambda shape, dtype=float: empty(shape, dtype) * np.nan)
     products = inner_products(X, lambda part: True)
     monkeypatch.undo()
-    kernel = Kernel(name, gamma=0.02)
+    kernel = make_kernel(name, gamma=0.02)
     found = kernel.matrix(X, squared_norms(X), products=products)
     np.testing.assert_allclose(found, kernel.matrix(X, squared_norms(X)), rtol=1e-12)
 
@@ -95,7 +95,7 @@ def test_products_that_are_known_give_the_same_matrix(rng, monkeypatch, name, n_
 @pytest.mark.parametrize(("n_rows", "n_others"), [(3000, 700), (300, 3000), (3, 3000), (513, 1), (1, 1), (0, 5)])
 def test_scores_are_the_kernel_times_the_coefficients(rng, name, n_rows, n_others):
     X, Z = (rng.normal(size=(n, 40)) for n in (n_rows, n_others))
-    kernel, coefficients = Kernel(name, gamma=0.02), rng.normal(size=(n_others, 7))
+    kernel, coefficients = make_kernel(name, gamma=0.02), rng.normal(size=(n_others, 7))
     gamma = {} if name == "linear" else {"gamma": 0.02}
     values = pairwise_kernels(X, Z, metric=name, **gamma) if n_rows else np.zeros((0, n_others))
     np.testing.assert_allclose(kernel.scores(X, Z, coefficients), values @ coefficients, rtol=1e-9, atol=1e-9)
@@ -109,7 +109,7 @@ def two_threads(monkeypatch):
 
 def test_threads_do_not_change_a_bit_of_matrix_and_scores(rng, monkeypatch):
     X = rng.normal(size=(1300, 40)).astype(np.float32)
-    kernel, squares = Kernel("rbf", gamma=0.02), squared_norms(X).astype(np.float32)
+    kernel, squares = make_kernel("rbf", gamma=0.02), squared_norms(X).astype(np.float32)
     coefficients = rng.normal(size=(1300, 3)).astype(np.float32)
     found = []
     for number in (1, 2, 5):
@@ -124,7 +124,7 @@ def test_threads_do_not_change_a_bit_of_matrix_and_scores(rng, monkeypatch):
 def test_a_matrix_that_takes_too_long_is_given_up(rng):
     X = rng.normal(size=(2000, 4)).astype(np.float32)
     asked = []
-    assert Kernel("rbf").matrix(X, squared_norms(X).astype(np.float32), lambda part: asked.append(part)) is None
+    assert make_kernel("rbf").matrix(X, squared_norms(X).astype(np.float32), lambda part: asked.append(part)) is None
     assert len(asked) == 1
     assert 0 < asked[0] < 1
 

@@ -5,7 +5,7 @@ import pytest
 
 import naive
 from pegasos.backends.blas import add_product
-from pegasos.kernels.base import Kernel
+from pegasos.kernels import make_kernel
 from pegasos.losses.scalar import Loss
 from pegasos.problem.columns import one_vs_rest
 from pegasos.problem.sampling import Stream
@@ -172,7 +172,7 @@ def textbook(column, rule, k, sampling, steps, bias, average):
     """The model of one column of `WIDE` by the loops of `naive`, and how close a margin came to its threshold."""
     labeling, row_set = WIDE.columns[column]
     rows = np.flatnonzero(WIDE.row_sets[:, row_set])
-    K = Kernel("rbf", gamma=GAMMA)(X[rows], X[rows]) + bias**2
+    K = make_kernel("rbf", gamma=GAMMA)(X[rows], X[rows]) + bias**2
     y, s = WIDE.labelings[rows, labeling].astype(float), np.ones(len(rows))
     stream, place = Stream(np.arange(N), sampling, 3), np.full(N, -1)
     place[rows] = np.arange(len(rows))
@@ -198,7 +198,7 @@ def test_wide_blocks_equal_the_textbook_loop(monkeypatch, rule, k, average, samp
     monkeypatch.setattr(stepper, "DIRECT_PULL_RATE", -1.0)  # all steps in blocks
     assert WIDE.n_columns >= stepper.WIDE_COLUMNS
     assert N > stepper.PART
-    rows, steps = KernelRows(X, Kernel("rbf", gamma=GAMMA), bias), 250 // k
+    rows, steps = KernelRows(X, make_kernel("rbf", gamma=GAMMA), bias), 250 // k
     assert rows.matrix is not None
     found = solve_with(rows, WIDE, rule, sampling=sampling, batch=k, average=average, max_steps=steps)
     compared = 0
@@ -214,7 +214,7 @@ def test_wide_blocks_equal_the_textbook_loop(monkeypatch, rule, k, average, samp
 @pytest.mark.parametrize("average", [False, "suffix"])
 @pytest.mark.parametrize(("rule", "k"), [("pegasos", 1), ("pegasos", 7), ("sdca", 1)])
 def test_parts_of_a_wide_block_do_not_matter(monkeypatch, rule, k, average, part):
-    rows, schedule = KernelRows(X, Kernel("rbf", gamma=GAMMA)), dict(batch=k, average=average, max_steps=600 // k)
+    rows, schedule = KernelRows(X, make_kernel("rbf", gamma=GAMMA)), dict(batch=k, average=average, max_steps=600 // k)
     monkeypatch.setattr(stepper, "WIDE_COLUMNS", 10**6)
     expected = solve_with(rows, WIDE, rule, **schedule)
     monkeypatch.setattr(stepper, "WIDE_COLUMNS", 64)

@@ -8,16 +8,16 @@ import pytest
 import scipy.sparse as sp
 
 import naive
-from pegasos.kernels.base import Kernel
+from pegasos.kernels import make_kernel
 from pegasos.problem.columns import one_vs_one, one_vs_rest
 from pegasos.problem.sampling import Stream
 from pegasos.problem.schedule import Schedule
-from pegasos.rows import DenseRows, KernelRows, SparseRows, Way
+from pegasos.rows import DenseRows, KernelRows, KernelStorage, SparseRows, Way
 from pegasos.rules.column import Rule
 from pegasos.solver import resume, stepper
 from solving import solve
 
-RBF = Kernel("rbf", gamma=0.5)
+RBF = make_kernel("rbf", gamma=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_linear_rows_equal_the_linear_kernel(binary, rule):
     schedule = Schedule(average="weighted", max_passes=7)
     dense = solve(DenseRows(X, 0.5), problems, rule, schedule)
     sparse = solve(SparseRows(sp.csr_array(X), 0.5), problems, rule, schedule)
-    kernel = solve(KernelRows(X, Kernel("linear"), 0.5), problems, rule, schedule)
+    kernel = solve(KernelRows(X, make_kernel("linear"), 0.5), problems, rule, schedule)
     np.testing.assert_allclose(sparse.model, dense.model, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(X.T @ kernel.model[:60], dense.model[:3], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(kernel.model[60], dense.model[3], rtol=1e-9)
@@ -197,7 +197,7 @@ def test_uncached_kernels_gather_support_rows_as_they_appear():
     problems = one_vs_rest(codes, 2).with_lam(0.05)
     schedule = Schedule(max_passes=3, block=16)
     cached = solve(KernelRows(X, RBF), problems, Rule.SDCA, schedule)
-    uncached = solve(KernelRows(X, RBF, cache_bytes=0), problems, Rule.SDCA, schedule)
+    uncached = solve(KernelRows(X, RBF, storage=KernelStorage(cache_bytes=0)), problems, Rule.SDCA, schedule)
     np.testing.assert_allclose(uncached.model, cached.model, rtol=1e-9, atol=1e-12)
 
 
@@ -216,7 +216,7 @@ def test_rows_choose_their_way():
     assert DenseRows(np.asfortranarray(X)).way(1) == Way.BLOCKS
     assert SparseRows(sp.csr_array(X)).way(1) == Way.SPARSE
     assert KernelRows(X, RBF).way(1) == Way.EITHER
-    assert KernelRows(X, RBF, cache_bytes=0).way(1) == Way.BLOCKS
+    assert KernelRows(X, RBF, storage=KernelStorage(cache_bytes=0)).way(1) == Way.BLOCKS
 
 
 def test_wide_dense_problems_run_in_blocks_and_agree(binary):

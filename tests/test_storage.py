@@ -13,7 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 import pegasos
 from conftest import classes_problem
 from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
-from pegasos.kernels.base import NAMES
+from pegasos.kernels import KERNELS
 from pegasos.storage import describe
 
 ATTRIBUTES = (
@@ -94,7 +94,7 @@ def as_rows(X, layout, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("layout", ["dense", "fortran", "csr"])
-@pytest.mark.parametrize("kernel", [name for name in NAMES if name != "precomputed"])
+@pytest.mark.parametrize("kernel", [name for name in KERNELS if name != "precomputed"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_every_kernel_comes_back_bit_for_bit(kernel, layout, dtype, n_classes, tmp_path):
     X, y = classes_problem(n_classes)

@@ -8,8 +8,8 @@ from sklearn.metrics import r2_score
 from conftest import classes_problem
 from pegasos import PegasosClassifier
 from pegasos.io.scan import count
-from pegasos.kernels.base import squared_norms
-from pegasos.rows.linear import squares_of
+from pegasos.kernels import squared_norms
+from pegasos.rows import squares_of
 from pegasos.solver.clock import Clock
 from pegasos.streaming.evaluate import Tally
 from pegasos.streaming.progress import Work

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from pegasos import PegasosClassifier, PegasosRegressor
-from pegasos.kernels.base import Kernel
+from pegasos.kernels import make_kernel
 from pegasos.losses.scalar import Loss
 from pegasos.problem.columns import one_vs_rest, regression
 from pegasos.problem.schedule import Schedule
@@ -30,7 +30,7 @@ def long_run(dtype, rows, rule=Rule.PEGASOS, steps=10**8, average="weighted", la
     kinds = {
         "dense": lambda X: DenseRows(X, 1.0),
         "csr": lambda X: SparseRows(sp.csr_array(X), 1.0),
-        "rbf": lambda X: KernelRows(X, Kernel("rbf", gamma=0.5)),
+        "rbf": lambda X: KernelRows(X, make_kernel("rbf", gamma=0.5)),
     }
     schedule = Schedule(max_steps=steps, max_passes=np.inf, average=average, seed=1)
     return solve(kinds[rows](X.astype(dtype)), one_vs_rest(codes, 2).with_lam(lam), rule, schedule)

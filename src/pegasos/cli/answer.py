@@ -121,7 +121,7 @@ class Answer:
     def _search(self, X, chosen, seconds: float | None) -> dict[str, Any]:
         """The best parameters, by cross-validation on the chosen rows."""
         from pegasos import PegasosClassifier, PegasosSearchCV
-        from pegasos.kernels.base import scale_gamma
+        from pegasos.kernels import scale_gamma
 
         grid = [{**GAUSSIAN, "gamma": [width * scale_gamma(X) for width in WIDTHS]}, LINEAR]
         model = PegasosClassifier(solver="sdca", max_passes=30, random_state=self.seed)

@@ -52,7 +52,7 @@ def shown_rows(model, data):
 
 def bound_of(model, data):
     """What theory promises after T steps of Pegasos with the hinge loss, λ being the same for all problems; or None."""
-    from pegasos.kernels.base import squared_norms
+    from pegasos.kernels import squared_norms
 
     svm = core(model)
     if svm.solver != "pegasos" or svm.loss != "hinge" or svm.multi_class == "ovo" or svm.class_weight is not None:

@@ -114,7 +114,7 @@ def split_grid(parameters: dict[str, str]) -> tuple[dict[str, Any], dict[str, li
 
 def default_grid(svm, data, scaler) -> dict[str, list]:
     """What is tried where no option has several values: λ, and for an RBF kernel the width."""
-    from pegasos.kernels.base import scale_gamma
+    from pegasos.kernels import scale_gamma
 
     if svm.lam is not None or svm.C is not None:
         raise ValueError("There is nothing to tune: give an option several values, as in --lam 1e-5:10:7.")

@@ -20,7 +20,7 @@ from pegasos.distributed.survey import Look, Question, look
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.progress import TaskTree, progress_shown
-from pegasos.kernels.base import NAMES, USE_GAMMA, Kernel
+from pegasos.kernels import KERNELS, Kernel, kernel_class, make_kernel
 
 LINE = "[{name}] round {round}: mean objective {objective:.6g}, largest gap {gap:.3g}, {seconds:.1f} s"
 SHARED = (
@@ -28,7 +28,7 @@ SHARED = (
     "n_landmarks", "landmarks", "random_state", "verbose",
 )  # fmt: skip
 CONSTRAINTS: dict = {name: PegasosBase._parameter_constraints[name] for name in SHARED} | {
-    "kernel": [StrOptions(set(NAMES) - {"precomputed"}), callable],
+    "kernel": [StrOptions(set(KERNELS) - {"precomputed"}), callable],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "max_rounds": [Interval(Integral, 1, None, closed="left")],
     "local_passes": [Interval(Real, 0, None, closed="neither")],
@@ -79,7 +79,7 @@ class DistributedBase(HoldsClient, PegasosBase):
         from pegasos.distributed.plan import plan_of
         from pegasos.solver.clock import Clock
 
-        spread = self.gamma == "scale" and self.kernel in USE_GAMMA
+        spread = self.gamma == "scale" and kernel_class(self.kernel).uses("gamma")
         question = Question(self._of_classes, self._bias(), spread)
         looks = workers.over_parts(look, [(question,)] * len(workers.parts))
         survey.check(looks)
@@ -123,13 +123,12 @@ class DistributedBase(HoldsClient, PegasosBase):
     # --- kernels ---------------------------------------------------------------------------------------------------
 
     def _kernel_of(self, looks: list[Look]) -> Kernel:
-        name = "callable" if callable(self.kernel) else self.kernel
         gamma = self.gamma
         if gamma == "auto":
             gamma = 1.0 / next(found.n_features for found in looks if found.n_rows)
         elif gamma == "scale":
-            gamma = survey.scale_gamma_of(looks) if name in USE_GAMMA else 1.0
-        return Kernel(name, float(gamma), self.degree, self.coef0, self.kernel if name == "callable" else None, {})
+            gamma = survey.scale_gamma_of(looks) if kernel_class(self.kernel).uses("gamma") else 1.0
+        return make_kernel(self.kernel, gamma=float(gamma), degree=self.degree, coef0=self.coef0)
 
     def _gathered_landmarks(self, workers, looks: list[Look], kernel: Kernel, seed: int, dtype):
         """Landmarks of a sample of rows, the only rows that come to the driver, and their labels; or None."""
@@ -137,9 +136,9 @@ class DistributedBase(HoldsClient, PegasosBase):
             return None, None
         from scipy import sparse
 
-        from pegasos.kernels.nystroem import SEEN_FOR_EACH
+        from pegasos.kernels.nystroem import CANDIDATES_PER_LANDMARK
 
-        wanted = self.n_landmarks * (SEEN_FOR_EACH if self.landmarks == "k-means++" else 1)
+        wanted = self.n_landmarks * (CANDIDATES_PER_LANDMARK if self.landmarks == "k-means++" else 1)
         n_used = np.array([found.n_used for found in looks])
         generator = np.random.default_rng([seed, self.n_landmarks])
         counts = generator.multivariate_hypergeometric(n_used, min(wanted, n_used.sum()), method="marginals")
@@ -150,7 +149,7 @@ class DistributedBase(HoldsClient, PegasosBase):
         rows = [found[0] for found in picked]
         some_sparse = any(sparse.issparse(part) for part in rows)
         X = (sparse.vstack(rows, format="csr") if some_sparse else np.concatenate(rows)).astype(dtype)
-        if self.kernel in ("rbf", "laplacian"):
+        if kernel.stationary:
             validation.check_definite(X, kernel, self.tol)  # warns of kernel values that underflow
         landmarks = self._chosen_landmarks(X, kernel, seed)
         labels = np.concatenate([found[1] for found in picked])[landmarks.index]

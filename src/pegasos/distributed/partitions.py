@@ -17,7 +17,7 @@ from dask.delayed import Delayed
 from scipy.sparse import issparse
 
 from pegasos.estimators.validation import check_label_types
-from pegasos.kernels.base import canonical
+from pegasos.kernels import canonical
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 

@@ -16,7 +16,7 @@ import numpy as np
 from pegasos.distributed import survey
 from pegasos.distributed.survey import Look
 from pegasos.estimators.validation import check_regularisation
-from pegasos.kernels.base import Kernel
+from pegasos.kernels import Kernel, LinearKernel
 from pegasos.kernels.nystroem import Landmarks
 from pegasos.losses.scalar import Loss
 from pegasos.problem.columns import Problems, regression
@@ -66,7 +66,7 @@ class Plan:
     n_features: int
     dtype: np.dtype
     bias: float
-    kernel: Kernel = field(default_factory=lambda: Kernel("linear"))
+    kernel: Kernel = field(default_factory=LinearKernel)
     landmarks: Landmarks | None = None
     cache_bytes: float = 0.0
 
@@ -116,7 +116,7 @@ class Plan:
         if self.landmarks is not None:
             if float(X.shape[0]) * self.landmarks.n_features * self.dtype.itemsize <= self.cache_bytes:
                 return DenseRows(self.landmarks.features(X), self.bias)
-            return LandmarkRows(X, self.landmarks, self.bias, bounded=self.kernel.name in ("rbf", "laplacian"))
+            return LandmarkRows(X, self.landmarks, self.bias, bounded=self.kernel.stationary)
         return SparseRows(X, self.bias) if hasattr(X, "indptr") else DenseRows(np.ascontiguousarray(X), self.bias)
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from pegasos.distributed.partitions import Part
 from pegasos.estimators import validation
-from pegasos.kernels.base import Kernel, spread, squared_norms
+from pegasos.kernels import LinearKernel, spread, squared_norms
 
 MOST_LABELS = 100_000  # different ones in a partition: more are no classes
 
@@ -62,7 +62,7 @@ def _look(part: Part, question: Question) -> Look:
     X, weights = part.X, _checked_weights(part)
     if not np.isfinite(X.data if hasattr(X, "indptr") else X).all():
         raise ValueError("X holds NaN or infinity; fill in or leave out missing values before the fit.")
-    validation.check_magnitudes(X, squared_norms(X), Kernel("linear"), question.bias, hints=False)
+    validation.check_magnitudes(X, squared_norms(X), LinearKernel(), question.bias, hints=False)
     used = weights > 0
     facts: dict[str, Any] = dict(n_used=int(used.sum()), weight=float(weights.sum()), n_bytes=part.__sizeof__())
     if question.spread and used.any():

@@ -18,7 +18,7 @@ from pegasos.estimators.checkpoint import keeper_of
 from pegasos.estimators.predict import Predicting
 from pegasos.estimators.progress import CallbackSupportMixin, TaskTree, progress_shown
 from pegasos.estimators.warm_start import Memory, missing_for_partial_fit, without_rows
-from pegasos.kernels.base import NAMES, USE_GAMMA, Kernel, scale_gamma, squared_norms
+from pegasos.kernels import KERNELS, Kernel, kernel_class, make_kernel, scale_gamma, squared_norms
 from pegasos.solver.checkpoint import Checkpoint
 from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 from pegasos.utils.fingerprint import fingerprint
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 DEFAULT_CACHE_MB = 2000
 DEFAULT_PASSES = 20
 DEFAULT_PASSES_WITH_TOL = 1000
-DEFINITE = ("rbf", "laplacian")  # kernels that are positive semi-definite, whatever their parameters
 FEATURES_SHARE = 0.5  # of the cache that features of landmarks may take; the rest is for states
 MATRIX_TIME = 0.5  # of max_time that the kernel matrix may take; later it is computed block by block
 
@@ -52,7 +51,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
     """Parameters that all estimators have, and what follows from them."""
 
     _parameter_constraints: dict = {
-        "kernel": [StrOptions(set(NAMES)), callable],
+        "kernel": [StrOptions(set(KERNELS)), callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
@@ -87,14 +86,13 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         return super()._get_param_names()
 
     def _resolved_kernel(self, X, weights) -> Kernel:
-        name = "callable" if callable(self.kernel) else self.kernel
         gamma = self.gamma
         if gamma == "auto":
             gamma = 1.0 / X.shape[1]
         elif gamma == "scale":
-            gamma = scale_gamma(X, weights) if name in USE_GAMMA else 1.0
-        function = self.kernel if name == "callable" else None
-        return Kernel(name, float(gamma), self.degree, self.coef0, function, dict(self.kernel_params or {}))
+            gamma = scale_gamma(X, weights) if kernel_class(self.kernel).uses("gamma") else 1.0
+        parameters = {"gamma": float(gamma), "degree": self.degree, "coef0": self.coef0}
+        return make_kernel(self.kernel, self.kernel_params, **parameters)
 
     @property
     def _explicit(self) -> bool:
@@ -173,7 +171,8 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         self, X, squares, kernel, bias, schedule, until=np.inf, matrix=None, keep=True, landmarks=None, share=1.0
     ):  # fmt: skip
         """The rows as the solver asks for them; `share` of the memory is what they may take."""
-        from pegasos.rows import DenseRows, GatheredRows, KernelRows, LandmarkRows, SparseRows, in_time_for
+        from pegasos.rows import DenseRows, GatheredRows, KernelRows, KernelStorage, LandmarkRows, SparseRows
+        from pegasos.rows.kernel import in_time_for
 
         if landmarks is not None:
             n_bytes = float(X.shape[0]) * landmarks.n_features * X.dtype.itemsize
@@ -182,19 +181,18 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
                 features = landmarks.features_if(X, in_time_for(until))
                 if features is not None:
                     return DenseRows(features, bias)
-            bounded = self.solver == "sdca" and kernel.name in DEFINITE
+            bounded = self.solver == "sdca" and kernel.stationary
             return LandmarkRows(X, landmarks, bias, bounded)
 
-        if kernel.name == "linear":
+        if kernel.is_linear:
             if hasattr(X, "indptr"):
                 return SparseRows(X, bias, squares)
             if on_gpu(X):
                 room = share * self._cache_bytes(X)
                 return GatheredRows(X, bias, squares, most_bytes=room, **devices.verbs_beside(X))
             return DenseRows(np.ascontiguousarray(X), bias, squares)  # steps go over single rows
-        draws = schedule.draws(X.shape[0])
-        room = share * self._cache_bytes(X)
-        return KernelRows(X, kernel, bias, room, draws, squares, until, matrix, keep, **devices.verbs_beside(X))
+        storage = KernelStorage(share * self._cache_bytes(X), schedule.draws(X.shape[0]), until, matrix, keep)
+        return KernelRows(X, kernel, bias, squares, storage, **devices.verbs_beside(X))
 
     def _train(self, X, y, sample_weight, started) -> None:
         """Check what depends on the data, solve, and store everything that is fitted, all at once.
@@ -216,7 +214,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         if self.kernel == "precomputed":
             validation.check_precomputed(seen)
         kernel, bias = self._resolved_kernel(seen, sample_weight), self._bias()
-        squares = None if kernel.name in ("precomputed", "callable") else squared_norms(seen)
+        squares = squared_norms(seen) if kernel.from_features else None
         validation.check_magnitudes(seen, squares, kernel, bias)
         definite = self._definite(seen, kernel)
         validation.check_batch(self.batch_size, problems)
@@ -258,14 +256,14 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
 
     def _definite(self, X, kernel) -> bool:
         """Whether there is a certificate: features of landmarks have one, whatever the kernel."""
-        explicit = self._explicit and kernel.name not in ("rbf", "laplacian")  # these may underflow
+        explicit = self._explicit and not kernel.stationary  # these may underflow
         return True if explicit else validation.check_definite(X, kernel, self.tol)
 
     def _model_attributes(self, model, X, kernel, bias, offset=0.0, landmarks=None) -> dict:
         """What predicting needs of a model (n_state, n_columns); `offset` was taken off the targets."""
         intercept = model[-1] * model.dtype.type(bias) if bias > 0 else np.zeros(model.shape[1], model.dtype)
         found = {"intercept_": (intercept + offset).astype(model.dtype), "_kernel": kernel}
-        if kernel.name == "linear":
+        if kernel.is_linear:
             return found | {"coef_": np.ascontiguousarray(model[: X.shape[1]].T)}
         if landmarks is not None:
             return found | {
@@ -278,7 +276,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         return found | {
             "support_": support,
             "support_vectors_": np.empty((0, 0), X.dtype)
-            if kernel.name == "precomputed"
+            if kernel.is_precomputed
             else to_host(X[to_device_of(support, X)]),
             "dual_coef_": np.ascontiguousarray(coefficients[support].T),
         }
@@ -308,8 +306,8 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
     def _nature(self, kernel, bias, about) -> dict:
         """What a state is one of, which cannot change from one fit to the next that goes on from it."""
         names = [name for name in ("solver", "loss", "multi_class", "epsilon") if hasattr(self, name)]
-        found = {"kernel": "linear" if kernel.name == "linear" else kernel, "n_features": self.n_features_in_}
-        if kernel.name != "linear":
+        found = {"kernel": "linear" if kernel.is_linear else kernel, "n_features": self.n_features_in_}
+        if not kernel.is_linear:
             found |= {"n_landmarks": self.n_landmarks, "landmarks": self.landmarks}
         return found | {name: getattr(self, name) for name in names} | {"the constant feature": bias} | about
 
@@ -344,9 +342,10 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         there = devices.placed(self, X)
         X = X if hasattr(X, "indptr") else there  # where looking at all of it is fast
         kernel, bias, schedule = self._resolved_kernel(X, None), self._bias(), self._schedule()
-        if landmarks is not None and self.gamma == "scale":  # that of the rows they were chosen among
-            kernel = replace(kernel, gamma=landmarks.kernel.gamma)
-        squares = None if kernel.name == "callable" else squared_norms(X)
+        known = None if landmarks is None else getattr(landmarks.kernel, "gamma", None)
+        if self.gamma == "scale" and kernel.uses("gamma") and known is not None:
+            kernel = replace(kernel, gamma=known)  # type: ignore[call-arg]  # of the rows they were chosen among
+        squares = squared_norms(X) if kernel.from_features else None
         validation.check_magnitudes(X, squares, kernel, bias, hints=False)  # a few rows tell little of all
         nature = self._nature(kernel, bias, about)
         if memory is not None:

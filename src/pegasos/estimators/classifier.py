@@ -316,7 +316,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
 
     def _count_support(self, y) -> None:
         """Support rows of each class."""
-        if self._kernel.name != "linear":
+        if not self._kernel.is_linear:
             places = np.searchsorted(self.classes_, y[self.support_])
             self.n_support_ = np.bincount(places, minlength=len(self.classes_))
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from pegasos.kernels.base import canonical
+from pegasos.kernels import canonical
 from pegasos.utils.arrays import DeviceMissing, on_gpu, to_device_of, to_host
 
 WORTH_A_GPU = 1e11  # multiplications that take longer on a CPU than a GPU needs to wake up

@@ -9,7 +9,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import devices
-from pegasos.kernels.base import PARTIAL_SUMS, canonical
+from pegasos.kernels import canonical
+from pegasos.kernels.tiles import PARTIAL_SUMS
 from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 
 BYTES_PER_PREDICTION = 64e6
@@ -37,7 +38,7 @@ class Predicting:
             if self.device != "cpu" and devices.missing() is None:
                 return self._scores_on_gpu(X)
             X = to_host(X)
-        precomputed = self._kernel.name == "precomputed"
+        precomputed = self._kernel.is_precomputed
         X = validate_data(
             self, X, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32], reset=False
         )
@@ -50,7 +51,7 @@ class Predicting:
                 if devices.asked_for(self, X):
                     raise
             devices.free()
-        if self._kernel.name == "linear":
+        if self._kernel.is_linear:
             scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
         elif precomputed:
             scores = X[:, self.support_] @ self.dual_coef_.T
@@ -72,17 +73,17 @@ class Predicting:
 
     def _multiplications_of(self, X) -> float:
         """About how many the scores of rows take."""
-        widest = 1 if self._kernel.name in ("linear", "precomputed") else len(self.support_)
+        widest = 1 if self._kernel.is_linear or self._kernel.is_precomputed else len(self.support_)
         return float(X.size) * widest
 
     def _scores_on_gpu(self, X) -> np.ndarray:
         """The same for dense rows there or here, some at a time: fewer where the GPU has not enough memory."""
         import cupy
 
-        linear = self._kernel.name == "linear"
+        linear = self._kernel.is_linear
         coefficients = cupy.asarray((self.coef_ if linear else self.dual_coef_).T)
         support = None
-        if not linear and self._kernel.name != "precomputed":
+        if not linear and not self._kernel.is_precomputed:
             rows: Any = self.support_vectors_
             support = cupy.asarray(rows.toarray() if hasattr(rows, "indptr") else rows)
         places = None if linear else cupy.asarray(self.support_)

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from pegasos.estimators import devices
-from pegasos.kernels.base import Kernel, lowest_exponent
+from pegasos.kernels import Kernel, kernel_class, lowest_exponent
 from pegasos.problem.columns import Problems
 from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 
@@ -48,8 +48,11 @@ def check_combinations(estimator) -> None:
         raise ValueError(f"kernel_params is for a callable kernel; kernel={estimator.kernel!r} takes none.")
     if estimator.n_landmarks is not None and estimator.kernel == "linear":
         raise ValueError(f"n_landmarks={estimator.n_landmarks} is for kernels; kernel='linear' needs none.")
-    if estimator.kernel == "sigmoid" and estimator.tol is not None and estimator.n_landmarks is None:
-        raise ValueError("tol needs a certified gap, and kernel='sigmoid' is indefinite and has none; set tol=None.")
+    indefinite = kernel_class(estimator.kernel).definite is False
+    if indefinite and estimator.tol is not None and estimator.n_landmarks is None:
+        raise ValueError(
+            f"tol needs a certified gap, and kernel={estimator.kernel!r} is indefinite and has none; set tol=None."
+        )
     if getattr(estimator, "multi_class", None) == "crammer_singer" and estimator.loss != "hinge":
         raise ValueError(f"multi_class='crammer_singer' takes loss='hinge', got loss={estimator.loss!r}.")
 
@@ -160,7 +163,7 @@ def check_magnitudes(X, squares: np.ndarray | None, kernel: Kernel, bias: float,
     if not bias < np.sqrt(huge):
         raise ValueError(f"intercept_scaling={bias:.3g} is too large for {X.dtype}.")
     if squares is None:
-        if kernel.name == "precomputed" and not _largest(X) < huge:
+        if kernel.is_precomputed and not _largest(X) < huge:
             raise ValueError(f"The precomputed kernel values reach {_largest(X):.3g} and overflow {X.dtype}.")
         return
     square = float(np.max(squares, initial=0.0))
@@ -175,9 +178,10 @@ def check_magnitudes(X, squares: np.ndarray | None, kernel: Kernel, bias: float,
         _hint(f"The features are of scale {np.sqrt(square):.3g}; scale them, for instance with StandardScaler.")
     elif not hasattr(X, "indptr"):
         _hint_uneven(X, bias)
-    if kernel.name == "rbf" and kernel.gamma * square * np.finfo(X.dtype).eps > 1e-3:
+    gamma = getattr(kernel, "gamma", 1.0)
+    if kernel.needs_squares and gamma * square * np.finfo(X.dtype).eps > 1e-3:
         _hint(
-            f"Distances lose their digits in {X.dtype}: the features lie far from zero for gamma={kernel.gamma:.3g}. "
+            f"Distances lose their digits in {X.dtype}: the features lie far from zero for gamma={gamma:.3g}. "
             "Centre or scale the features, or pass float64."
         )
 
@@ -214,21 +218,17 @@ def check_precomputed(X) -> None:
 
 def check_definite(X, kernel: Kernel, tol: float | None) -> bool:
     """Look at a sample of the kernel matrix; whether it may be taken as positive semi-definite, which `tol` needs."""
-    if kernel.name == "linear":
-        return True
+    if kernel.definite is not None and not kernel.stationary:
+        return kernel.definite
     places = np.unique(np.linspace(0, X.shape[0] - 1, SAMPLE).astype(int))
     there = to_device_of(places, X)
     rows = X[there]
-    values = to_host(rows[:, there] if kernel.name == "precomputed" else kernel(rows, rows))
-    if kernel.name in ("rbf", "laplacian"):
-        _warn_underflow(values, kernel)
+    values = to_host(kernel(rows, there if kernel.is_precomputed else rows))
+    if kernel.stationary:
+        _warn_underflow(values, getattr(kernel, "gamma", 1.0))
         return True
-    if kernel.name == "callable" and not np.allclose(values, values.T, rtol=1e-3, atol=1e-6 * np.abs(values).max()):
+    if kernel.is_callable and not np.allclose(values, values.T, rtol=1e-3, atol=1e-6 * np.abs(values).max()):
         raise ValueError("The kernel function is not symmetric: K(x, z) differs from K(z, x).")
-    if kernel.name == "sigmoid":
-        return False
-    if kernel.name == "poly" and kernel.coef0 >= 0:
-        return True
     if not _largest(values) < _range(X.dtype)[1]:
         raise ValueError(f"The kernel values reach {_largest(values):.3g} and overflow {X.dtype}.")
     eigenvalues = eigvalsh(values.astype(np.float64))
@@ -243,11 +243,11 @@ def check_definite(X, kernel: Kernel, tol: float | None) -> bool:
     return True
 
 
-def _warn_underflow(values, kernel: Kernel) -> None:
+def _warn_underflow(values, gamma: float) -> None:
     others = values[~np.eye(len(values), dtype=bool)]
     if others.size and others.max() <= 2 * np.exp(lowest_exponent(values.dtype)):
         _hint(
-            f"All kernel values between different rows underflow to 0: gamma={kernel.gamma:.3g} is too large for these "
+            f"All kernel values between different rows underflow to 0: gamma={gamma:.3g} is too large for these "
             "features, and every row is similar to itself only. Lower gamma or scale the features."
         )
 

@@ -17,13 +17,13 @@ import numpy as np
 from scipy.linalg import eigh
 
 from pegasos.backends.threads import blas_limited, share_out
-from pegasos.kernels.base import FROM_PRODUCT, Kernel, squared_norms
+from pegasos.kernels.base import Kernel
 
 ROWS_AT_ONCE = 128  # of one item of work: kernel values that are still in the cache when they are whitened
 WORTH_THREADS = 1e8  # multiplications of one product
 FEW_COLUMNS = 4  # of a product, which BLAS computes faster one by one
 PARTS = 16  # of such a product, as many whatever the threads
-SEEN_FOR_EACH = 20  # rows for each landmark that k-means++ looks at
+CANDIDATES_PER_LANDMARK = 20  # rows that k-means++ chooses from
 LEAST_EIGENVALUE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}  # of the largest; below is rounding
 
 
@@ -74,10 +74,8 @@ class Landmarks:
 
     def among(self, X, numbers: np.ndarray) -> np.ndarray:
         """Kernel values of some rows among themselves; `numbers` are theirs in the data."""
-        if self.kernel.name == "precomputed":
-            return X[:, numbers]
         with blas_limited(1):
-            return self.kernel(X, X)
+            return self.kernel(X, numbers if self.kernel.is_precomputed else X)
 
     def coefficients(self, model: np.ndarray) -> np.ndarray:
         """Coefficients of the landmarks (m, P) in the kernel model that is a linear model (m, P) of features."""
@@ -87,25 +85,21 @@ class Landmarks:
         """Sums of features from the same sums of kernel values (m, P)."""
         return product(self.whitening, sums)  # it is symmetric
 
-    def _by_products(self, X) -> bool:
-        return self.kernel.name in FROM_PRODUCT and not hasattr(X, "indptr") and not hasattr(self.rows, "indptr")
+    def _by_dense_products(self, X) -> bool:
+        return self.kernel.from_product and not hasattr(X, "indptr") and not hasattr(self.rows, "indptr")
 
     def _share_out(self, X, work, go_on=None) -> bool:
         """Call ``work(rows)`` on slices of the rows of X; threads help where nothing but products is called."""
         n_rows = X.shape[0]
         parts = [slice(first, min(first + ROWS_AT_ONCE, n_rows)) for first in range(0, n_rows, ROWS_AT_ONCE)]
-        return share_out(work, parts, go_on, threads=None if self._by_products(X) else 1)
+        return share_out(work, parts, go_on, threads=None if self._by_dense_products(X) else 1)
 
     def _values_of(self, X, out: np.ndarray | None = None) -> np.ndarray:
         """Kernel values of a few rows, in `out` if it is given."""
-        if self._by_products(X):
+        if self._by_dense_products(X):
             products = np.matmul(X, self.rows.T, out=out)
-            squares = squared_norms(X).astype(X.dtype) if self.kernel.name == "rbf" else None
-            return self.kernel.transform(products, squares, self.squares)
-        if self.kernel.name == "precomputed":
-            values = X[:, self.index]
-        else:
-            values = self.kernel(X, self.rows, None, self.squares)
+            return self.kernel.transform(products, self.kernel.squares_of(X), self.squares)
+        values = self.kernel(X, self.index if self.kernel.is_precomputed else self.rows, None, self.squares)
         if out is not None:
             out[...] = values
         return values
@@ -136,7 +130,7 @@ def choose(X, kernel: Kernel, n_landmarks: int, how: str, seed: int, among: np.n
     n_landmarks : int
         More than there are rows: all of them.
     how : {"uniform", "k-means++"}
-        "k-means++" prefers rows that are far from those chosen before; it looks at 20 rows for each landmark.
+        "k-means++" prefers rows that are far from those chosen before, out of 20 rows for each landmark.
     seed : int
     among : ndarray of int, optional
         Rows to choose from; None: all.
@@ -145,11 +139,12 @@ def choose(X, kernel: Kernel, n_landmarks: int, how: str, seed: int, among: np.n
     generator = np.random.default_rng([seed, n_landmarks])
     n_landmarks = min(n_landmarks, len(among))
     if how == "k-means++" and n_landmarks < len(among):
-        index = _far_apart(X, generator.permutation(among)[: SEEN_FOR_EACH * n_landmarks], n_landmarks, generator)
+        candidates = generator.permutation(among)[: CANDIDATES_PER_LANDMARK * n_landmarks]
+        index = _far_apart(X, candidates, n_landmarks, generator)
     else:
         index = generator.choice(among, n_landmarks, replace=False)
     index = np.sort(index)
-    if kernel.name == "precomputed":
+    if kernel.is_precomputed:
         return Landmarks(kernel, None, index, _whitening(X[np.ix_(index, index)], X.dtype), None)
     return of_rows(X[index], kernel, index)
 
@@ -161,8 +156,7 @@ def of_rows(rows, kernel: Kernel, index: np.ndarray | None = None) -> Landmarks:
     with blas_limited(1):
         values = kernel(wide, wide)
     whitening = _whitening(values, rows.dtype)
-    squares = squared_norms(rows).astype(rows.dtype) if kernel.name == "rbf" else None
-    return Landmarks(kernel, rows, index, whitening, squares)
+    return Landmarks(kernel, rows, index, whitening, kernel.squares_of(rows))
 
 
 def _far_apart(X, sample: np.ndarray, n_landmarks: int, generator: np.random.Generator) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Rows: how a block of rows meets the state.
+"""Rows: how a block of rows meets the state of a solve.
 
 ==============  =============================  =================  ==================================
 rows            scores at the block's start    Gram of the block  after the block
@@ -18,10 +18,12 @@ intercept is one extra row of the state, never a copied X; for kernels it stands
 """
 
 from pegasos.rows.base import Block, Gram, Rows, Way
+from pegasos.rows.dense import DenseRows
 from pegasos.rows.gpu_linear import GatheredRows
-from pegasos.rows.kernel import KernelRows, SupportRows, in_time_for
-from pegasos.rows.linear import DenseRows, SparseRows
+from pegasos.rows.kernel import KernelRows, KernelStorage, in_time_for
 from pegasos.rows.nystroem import LandmarkRows
+from pegasos.rows.sparse import SparseRows, squares_of
+from pegasos.rows.support_cache import SupportRows
 
 __all__ = [
     "Block",
@@ -29,10 +31,12 @@ __all__ = [
     "GatheredRows",
     "Gram",
     "KernelRows",
+    "KernelStorage",
     "LandmarkRows",
     "Rows",
     "SparseRows",
     "SupportRows",
     "Way",
     "in_time_for",
+    "squares_of",
 ]

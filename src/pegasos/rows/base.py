@@ -13,7 +13,7 @@ from pegasos.rules.state import State
 
 
 class Way(Enum):
-    """How single steps go over the rows."""
+    """How single steps get scores and apply pulls."""
 
     BLOCKS = "look-ahead blocks"
     DIRECT = "each step by itself"
@@ -45,7 +45,7 @@ class Rows:
     """
 
     dual = False  # the state has one coefficient per training row
-    by_products = False  # rows that have to be computed are, by dense products, which like many at once
+    prefers_long_blocks = False  # kernel values are computed for each block by dense products, which like many rows
     bounded = False  # Gram matrices are upper bounds, so the norm of the state has to be looked up
     largest_block_batch = 1024  # a larger batch fills blocks by itself and needs no look-ahead
     block_length: int | None = None  # draws of a look-ahead block, where the kind of rows decides
@@ -59,17 +59,17 @@ class Rows:
         self.dtype = np.dtype(X.dtype)
         self.bias = float(bias)
 
-    def abreast(self) -> Rows:
+    def for_concurrent_solve(self) -> Rows:
         """The same rows for another solve at the same time."""
         return self
 
     @property
-    def gathered(self) -> np.ndarray:
-        """The order in which rows were gathered for products, where there is one: sums round by it."""
+    def support_order(self) -> np.ndarray:
+        """The order in which support rows are cached, where they are: sums of products round by it."""
         return np.empty(0, np.intp)
 
-    def gather(self, order: np.ndarray) -> None:
-        """Gather rows in this order, as an earlier solve did."""
+    def cache_support(self, order: np.ndarray) -> None:
+        """Cache support rows in this order, as an earlier solve did."""
 
     def way(self, columns_per_row: float) -> Way:
         """How single steps go when a row belongs to so many columns; on a GPU many have to go side by side."""

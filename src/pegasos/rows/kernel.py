@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pegasos.backends import cpu
-from pegasos.kernels.base import FROM_PRODUCT, STRIP, Kernel, squared_norms
+from pegasos.kernels import Kernel, squared_norms
 from pegasos.rows.base import Gram, Rows, Way
+from pegasos.rows.support_cache import SupportRows
 from pegasos.rules.column import Average
 
 LEAST_SUPPORT_BYTES = 64e6  # for support rows, however small the cache
@@ -23,56 +25,84 @@ class Strip(NamedTuple):
     values: np.ndarray
 
 
+@dataclass(frozen=True)
+class KernelStorage:
+    """Where kernel values come from: how much memory and time a matrix of them may take, or one that is known.
+
+    Attributes
+    ----------
+    cache_bytes : float
+        Memory for the matrix; where it is not kept, for one block of its rows, and half of it for the support rows.
+    draws : float
+        Draws that are planned; few touch few rows of the matrix, and are not worth it.
+    until : float
+        When the matrix has to be complete, as ``time.perf_counter()`` counts.
+    matrix : ndarray or None
+        The matrix, if it is known.
+    keep : bool
+        Whether to compute and keep a matrix that is not known.
+    """
+
+    cache_bytes: float = 2e9
+    draws: float = np.inf
+    until: float = np.inf
+    matrix: Any = None
+    keep: bool = True
+
+    def matrix_of(self, kernel: Kernel, X, norms) -> Any:
+        """The kernel matrix of the rows of X; None where their values are to be computed block by block."""
+        if kernel.is_precomputed:
+            return X.T if X.flags.f_contiguous else X  # symmetric, and rows are read
+        n_rows = X.shape[0]
+        fits = n_rows**2 * X.dtype.itemsize <= self.cache_bytes
+        if self.matrix is None and self.keep and fits and self.draws >= n_rows / 2:
+            return kernel.matrix(X, norms, in_time_for(self.until))
+        return self.matrix
+
+
 class KernelRows(Rows):
     """Rows seen through a kernel; the state is A, training rows × columns.
 
-    The kernel matrix is kept when it fits into `cache_bytes` and the planned `draws` are worth it; otherwise each
-    block's rows are computed against the support rows only, those that some column has a coefficient for, as long as
-    those take at most half of `cache_bytes`. So they are if the matrix would not be complete by `until`, as
-    ``time.perf_counter()`` counts. A `matrix` that is known is taken as it is; without `keep` no other is made.
+    The kernel matrix is kept where `storage` allows it. Otherwise each block's rows are computed against the support
+    rows only, those that some column has a coefficient for, as long as copies of them fit into half of the cache.
     """
 
     dual = True
 
     def __init__(
-        self, X, kernel: Kernel, bias: float = 0.0, cache_bytes: float = 2e9, draws: float = np.inf, squares=None,
-        until: float = np.inf, matrix: np.ndarray | None = None, keep: bool = True, backend: Any = cpu,
+        self, X, kernel: Kernel, bias: float = 0.0, squares=None, storage: KernelStorage | None = None,
+        backend: Any = cpu,
     ):  # fmt: skip
         super().__init__(X, X.shape[0], bias, backend)
-        self.kernel = kernel
-        self.matrix: Any = matrix
-        if kernel.name == "precomputed":
-            self.matrix = X.T if X.flags.f_contiguous else X  # symmetric, and rows are read
-            return
-        self.norms = None
-        if kernel.name == "rbf":
+        storage = KernelStorage() if storage is None else storage
+        self.kernel, self.norms = kernel, None
+        if kernel.needs_squares:
             self.norms = backend.to_device(squared_norms(X) if squares is None else squares).astype(self.dtype)
-        self._support: Any = None  # on a GPU: to find support rows takes longer than to go over all
-        if not backend.ON_GPU:
-            self._support = SupportRows(X, self.norms, max(cache_bytes / 2, LEAST_SUPPORT_BYTES))
-        fits = self.n_rows**2 * self.dtype.itemsize <= cache_bytes
-        if matrix is None and keep and fits and draws >= self.n_rows / 2:  # few draws touch few rows of the matrix
-            self.matrix = kernel.matrix(X, self.norms, in_time_for(until))
-        self.by_products = kernel.name in FROM_PRODUCT and not hasattr(X, "indptr")
-        if self.matrix is None:
-            self.at_once = int(np.clip(cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, self.at_once))
+        self.matrix = storage.matrix_of(kernel, X, self.norms)
+        self._support: SupportRows | None = None
+        if self.matrix is not None:
+            return
+        self.prefers_long_blocks = kernel.from_product and not hasattr(X, "indptr")
+        self.at_once = int(np.clip(storage.cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, self.at_once))
+        if not backend.ON_GPU:  # there, to find support rows takes longer than to go over all
+            self._support = SupportRows(X, self.norms, max(storage.cache_bytes / 2, LEAST_SUPPORT_BYTES))
 
-    def abreast(self):
-        """The same rows for another solve at the same time, which gathers its own support rows."""
-        if self.matrix is not None or self._support is None:
+    def for_concurrent_solve(self):
+        """The same rows for another solve at the same time, which caches its own support rows."""
+        if self._support is None:
             return self
         other = copy.copy(self)
         other._support = SupportRows(self.X, self.norms, self._support.most_bytes)
         return other
 
     @property
-    def gathered(self):
-        """The order in which support rows were gathered."""
-        return super().gathered if self.matrix is not None or self._support is None else self._support.order
+    def support_order(self):
+        """The order in which support rows are cached."""
+        return super().support_order if self._support is None else self._support.order
 
-    def gather(self, order) -> None:
-        """Gather support rows in this order."""
-        if self.matrix is None and self._support is not None and order.size:
+    def cache_support(self, order) -> None:
+        """Cache support rows in this order."""
+        if self._support is not None and order.size:
             self._support.of(order)
 
     def _way(self, columns_per_row):
@@ -188,36 +218,3 @@ def in_time_for(until: float) -> Callable[[float], bool]:
         return spent < 0.2 * (until - began) or began + spent / part < until
 
     return in_time
-
-
-class SupportRows:
-    """The support rows side by side, gathered as they appear; where they would take too much memory X itself serves.
-
-    Rows whose coefficients have become zero are left out once they are many.
-    """
-
-    def __init__(self, X, squares, most_bytes: float = np.inf):
-        self.X, self.squares, self.most_bytes = X, squares, most_bytes
-        a_row = max(1, X.shape[1]) * X.dtype.itemsize
-        self.most = 0 if hasattr(X, "indptr") else int(min(most_bytes / a_row, X.shape[0]))
-        self.known = np.zeros(X.shape[0], bool)
-        self.order = np.empty(0, np.intp)
-        self.buffer = np.empty((0, X.shape[1]), X.dtype)
-
-    def of(self, support: np.ndarray):
-        """Indices, rows and squared norms that cover `support`; rows without a coefficient may be among them."""
-        if support.size > self.most:
-            return slice(None), self.X, self.squares
-        fresh = support[~self.known[support]]
-        if self.order.size + fresh.size > min(self.most, 1.2 * support.size + STRIP):
-            self.known[:] = False
-            self.order, fresh = self.order[:0], support
-        count, total = self.order.size, self.order.size + fresh.size
-        if total > len(self.buffer):
-            room = np.empty((min(self.most, total + total // 2), self.X.shape[1]), self.X.dtype)
-            room[:count] = self.buffer[:count]
-            self.buffer = room
-        self.buffer[count:total] = self.X[fresh]
-        self.known[fresh] = True
-        self.order = np.concatenate([self.order, fresh])
-        return self.order, self.buffer[:total], None if self.squares is None else self.squares[self.order]

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from pegasos.kernels.base import STRIP
 from pegasos.kernels.nystroem import Landmarks, product
+from pegasos.kernels.tiles import STRIP
 from pegasos.rows.base import Rows
 
 BLOCK, BOUNDED_BLOCK = 256, 512
@@ -49,10 +49,7 @@ class LandmarkRows(Rows):
     @property
     def largest_square(self) -> float:
         """No feature vector is longer than the row's own kernel value says, and that one is known without a pass."""
-        kernel = self.landmarks.kernel
-        if kernel.name == "precomputed":
-            return float(np.abs(self.X.diagonal()).max()) + self.bias**2
-        return float(np.abs(kernel.diagonal(self.X)).max()) + self.bias**2
+        return float(np.abs(self.landmarks.kernel.diagonal(self.X)).max()) + self.bias**2
 
     @property
     def width(self) -> float:
@@ -60,7 +57,7 @@ class LandmarkRows(Rows):
         return float(self.n_state)
 
     def _values(self, index, whole):
-        return _Seen(self.landmarks, self.X[index])
+        return FeatureBlock(self.landmarks, self.X[index])
 
     def _products(self, block, sums):
         if block.values.whitened:
@@ -89,8 +86,8 @@ class LandmarkRows(Rows):
             sums[: self.n_state] += self.landmarks.whitened(product(block.values.kernel_values.T, pulls.T))
 
 
-class _Seen:
-    """Rows of a block; kernel values and features are computed when somebody asks, and kept with the block."""
+class FeatureBlock:
+    """Rows of a block; kernel values and features are computed when they are first needed, and kept with the block."""
 
     def __init__(self, landmarks: Landmarks, rows):
         self.landmarks, self.rows = landmarks, rows

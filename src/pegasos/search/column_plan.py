@@ -10,7 +10,7 @@ import numpy as np
 
 from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase, Task
-from pegasos.kernels.base import USE_GAMMA, Kernel
+from pegasos.kernels import Kernel, kernel_class
 from pegasos.kernels.nystroem import Landmarks
 from pegasos.problem.columns import Problems, side_by_side
 from pegasos.problem.schedule import Schedule, average_of
@@ -146,7 +146,7 @@ def strand_of(estimator: PegasosBase, data: Data, place: Place) -> Strand:
         raise ValueError(f"Fold {place.fold.number} has no rows to train on.")
     weights = data.weights_of(place.train)
     task = data.task_of(estimator, place, weights)
-    by_rows = estimator.gamma == "scale" and estimator.kernel in USE_GAMMA
+    by_rows = estimator.gamma == "scale" and kernel_class(estimator.kernel).uses("gamma")
     X = data.X[to_device_of(place.train, data.X)] if by_rows else data.X
     kernel, schedule = estimator._resolved_kernel(X, weights), estimator._schedule()
     used = place.train if weights is None else place.train[task.problems.row_sets.any(axis=1)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.kernels.base import FROM_PRODUCT, Kernel, inner_products, squared_norms
+from pegasos.kernels import Kernel, inner_products, squared_norms
 from pegasos.rows import in_time_for
 from pegasos.search.grouping import same
 from pegasos.utils.arrays import on_gpu, to_device_of
@@ -48,10 +48,10 @@ class Matrices:
             self.forget()
             return None
         try:
-            if self._products is None and more and kernel.name in FROM_PRODUCT and 2.5 * self.n_bytes <= cache_bytes:
+            if self._products is None and more and kernel.from_product and 2.5 * self.n_bytes <= cache_bytes:
                 self._products = inner_products(self.X, in_time_for(until))
-            own = to_device_of(self.squares.astype(self.X.dtype), self.X) if kernel.name == "rbf" else None
-            products = self._products if kernel.name in FROM_PRODUCT else None
+            own = to_device_of(self.squares.astype(self.X.dtype), self.X) if kernel.needs_squares else None
+            products = self._products if kernel.from_product else None
             out, self._matrix = self._matrix, None
             self._matrix = kernel.matrix(self.X, own, in_time_for(until), products, out)
         except MemoryError:  # of a GPU: its rows can be computed one by one

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from pegasos.estimators.base import PegasosBase
-from pegasos.kernels.base import FROM_PRODUCT
+from pegasos.kernels import kernel_class
 from pegasos.search.column_plan import evenly
 from pegasos.search.dispatch import besides_columns, sharing
 from pegasos.search.grouping import groups_alike
@@ -87,9 +87,10 @@ def _shared(estimator) -> Any:
     """What the candidates of a family have in common: all of them share runs, or what comes before the runs."""
     if type(estimator) is Pipeline:
         return estimator.steps[:-1]
-    if estimator.kernel in ("linear", "precomputed"):
+    kind = kernel_class(estimator.kernel)
+    if kind.is_linear or kind.is_precomputed:
         return besides_columns(estimator)
-    return "a product" if estimator.kernel in FROM_PRODUCT else _kernel(estimator)
+    return "a product" if kind.from_product else _kernel(estimator)
 
 
 def _kernel(estimator) -> tuple:

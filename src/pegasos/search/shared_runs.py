@@ -14,7 +14,7 @@ from sklearn import config_context, get_config
 from pegasos.backends.threads import blas_limited, blas_threads
 from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase
-from pegasos.kernels.base import Kernel
+from pegasos.kernels import Kernel
 from pegasos.problem.job import Job
 from pegasos.problem.schedule import average_of
 from pegasos.rules.column import Average, Rule
@@ -138,7 +138,7 @@ class _Run:
         self.there, seen = self.matrices.X, self.matrices.seen
         if data.pairwise:
             validation.check_precomputed(seen)
-        squares = None if kernel.name in ("precomputed", "callable") else self.matrices.squares
+        squares = self.matrices.squares if kernel.from_features else None
         validation.check_magnitudes(seen, squares, kernel, self.bias)
         self.definite = estimator._definite(seen, kernel)
         self.landmarks = group.strands[0].landmarks
@@ -148,7 +148,7 @@ class _Run:
         )  # fmt: skip
         matrix = None
         if (
-            kernel.name != "precomputed"
+            not kernel.is_precomputed
             and not estimator._explicit
             and longest * (self.schedule.batch or X.shape[0]) > X.shape[0]
         ):
@@ -257,7 +257,7 @@ class _Run:
             max_time = own if max_time is None else min(own, max_time)
         problems = columns_of(slab, self.group.strands, self.data.X.shape[0])
         steps, owners = stops_of(slab)
-        rows = self.rows.abreast()
+        rows = self.rows.for_concurrent_solve()
         harvest = Harvest(self, rows, slab, owners)
         job = Job(
             rows, problems, replace(self.schedule, max_time=max_time), self.estimator._rule(), self.estimator._loss(),

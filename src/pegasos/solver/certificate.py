@@ -181,7 +181,7 @@ class Certifier:
             if rows.dual:  # ||w||² = Σ a·f, with the scores at hand
                 norms[number] = rows.xp.einsum("ip,pi->p", model[block.rows], scores, dtype=np.float64)
 
-        alone = rows.backend.ON_GPU or rows.abreast() is not rows
+        alone = rows.backend.ON_GPU or rows.for_concurrent_solve() is not rows
         share_out(look, range(n_blocks), threads=1 if alone else None)
         to_host = rows.backend.to_host
         return to_host(losses.sum(axis=0)), to_host(norms.sum(axis=0)) if rows.dual else rows.square_norms(model)

@@ -60,7 +60,7 @@ class Stepper:
             length = int(np.clip(draws, 64, 65536))
         elif self.rows.dual:
             wide = n_columns >= WIDE_COLUMNS and not self.project
-            computed = self.rows.by_products and n_columns < WIDE_COLUMNS
+            computed = self.rows.prefers_long_blocks and n_columns < WIDE_COLUMNS
             long = wide if self.way == Way.EITHER else computed
             length = min(LONG_KERNEL_BLOCK if long else KERNEL_BLOCK, self.rows.at_once)
         elif self.rows.block_length is not None:

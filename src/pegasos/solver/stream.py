@@ -312,7 +312,7 @@ class StreamSolver:
         monitor, known = run.monitor, run.monitor.known
         return Snapshot(
             whole=run.state.to_host(), state=None if run.running is run.state else run.running.to_host(),
-            lap=run.passes, stream=run.stream.snapshot(), order=run.job.rows.gathered,
+            lap=run.passes, stream=run.stream.snapshot(), order=run.job.rows.support_order,
             pull_rate=run.stepper.pull_rate, seconds=self.clock.seconds, first_steps=run.first_steps,
             history=monitor.history, known=np.array([known.objective, known.dual, monitor.known_at]),
         )  # fmt: skip
@@ -326,7 +326,7 @@ class StreamSolver:
             if products.shape != state.products.shape:
                 state.products = products.astype(state.sums.dtype)
                 rows.refresh(state)
-        rows.gather(found.order)
+        rows.cache_support(found.order)
         run.stepper.pull_rate, run.first_steps, run.passes = found.pull_rate, found.first_steps, found.lap
         self.clock.started -= found.seconds
         monitor.history = list(found.history)

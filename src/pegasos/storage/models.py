@@ -12,7 +12,7 @@ from pegasos.container.schema import ModelFormatError, Record
 from pegasos.container.tensors import FLOATS, INT32, INT64, Tensors
 from pegasos.container.values import decode, encode
 from pegasos.estimators import PegasosClassifier, PegasosRegressor
-from pegasos.kernels.base import NAMES, Kernel
+from pegasos.kernels import KERNELS, Kernel, make_kernel
 from pegasos.storage import labels, warm_start
 
 CLASSES = {"PegasosClassifier": PegasosClassifier, "PegasosRegressor": PegasosRegressor}
@@ -20,12 +20,13 @@ LEFT_OUT = ("checkpoint",)  # a path on the machine that trained
 SPARSE = {"csr_array": csr_array, "csr_matrix": csr_matrix}
 PLAIN = ("intercept_", "t_", "coef_", "support_", "dual_coef_", "violations_", "n_support_", "objective_", "dual_gap_")
 HIGHEST_DEGREE = 2**31 - 1
+UNUSED = {"gamma": 1.0, "degree": 3, "coef0": 1.0}  # what a file says of parameters that its kernel does not use
 
 
 def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The JSON and the tensors of a fitted PegasosClassifier or PegasosRegressor."""
     check_is_fitted(model, "intercept_")
-    if callable(model.kernel) or model._kernel.name == "callable":
+    if callable(model.kernel) or model._kernel.is_callable:
         raise ValueError(
             "A model whose kernel is a Python function cannot be stored: a model file holds no code. Use a named "
             'kernel, or kernel="precomputed" and compute the kernel matrix before predicting.'
@@ -71,10 +72,14 @@ def names_of(estimator) -> list[str] | None:
 
 
 def _packed_kernel(kernel: Kernel) -> dict[str, Any]:
-    """The parameters of a kernel: Python numbers as float, the same to NumPy; NumPy scalars keep their type."""
-    coef0 = kernel.coef0 if isinstance(kernel.coef0, np.generic) else float(kernel.coef0)
-    degree = kernel.degree if isinstance(kernel.degree, np.generic) else int(kernel.degree)
-    found = {"gamma": kernel.gamma, "degree": degree, "coef0": coef0}
+    """Name and parameters; those that the kernel does not use have their defaults.
+
+    Python's own numbers are written as float, which is the same to NumPy; NumPy's scalars keep their type.
+    """
+    gamma, degree, coef0 = (getattr(kernel, name, default) for name, default in UNUSED.items())
+    coef0 = coef0 if isinstance(coef0, np.generic) else float(coef0)
+    degree = degree if isinstance(degree, np.generic) else int(degree)
+    found = {"gamma": gamma, "degree": degree, "coef0": coef0}
     return {"name": kernel.name} | {name: encode(value, name) for name, value in found.items()}
 
 
@@ -113,10 +118,10 @@ def unpack(fields: Record, tensors: Tensors):
         "n_iter_": fields.take_integer("n_iter", 0, 2**63),
     }
     found |= about | _about_run(fields, tensors, n_columns)
-    if kernel.name == "linear":
+    if kernel.is_linear:
         found["coef_"] = tensors.take("coef_", (intercept.dtype,), (n_columns, n_features))
     else:
-        found |= _support(fields, tensors, kernel.name, n_columns, n_features, len(about.get("classes_", ())))
+        found |= _support(fields, tensors, kernel, n_columns, n_features, len(about.get("classes_", ())))
     found["_memory"] = warm_start.unpack(
         fields.take("memory", dict, str, type(None)), tensors, about, steps, n_features
     )
@@ -153,7 +158,7 @@ def set_features(estimator, n_features: int, names: list | None) -> None:
 def unpack_kernel(document: Record) -> Kernel:
     """The kernel that a document names."""
     fields = Record(document.take("kernel", dict), "the kernel")
-    name = fields.take_one_of("name", NAMES)
+    name = fields.take_one_of("name", KERNELS)
     gamma = fields.take("gamma", float)
     degree, coef0 = (decode(fields.take(key, int, float, dict)) for key in ("degree", "coef0"))
     fields.done()
@@ -164,7 +169,7 @@ def unpack_kernel(document: Record) -> Kernel:
     plain = type(coef0) is float or (isinstance(coef0, np.generic) and coef0.dtype.kind in "biuf")
     if not plain or not np.isfinite(coef0):
         raise ModelFormatError("the kernel's coef0 is no finite number")
-    return Kernel(name, gamma, degree, coef0)  # type: ignore[arg-type]
+    return make_kernel(name, gamma=gamma, degree=degree, coef0=coef0)
 
 
 def _about_classes(fields: Record, tensors: Tensors, n_columns: int) -> dict[str, Any]:
@@ -198,15 +203,15 @@ def _history(record: Any) -> dict[str, Any]:
     return found
 
 
-def _support(fields: Record, tensors: Tensors, kernel: str, n_columns: int, n_features: int, n_classes: int) -> dict:
+def _support(fields: Record, tensors: Tensors, kernel: Kernel, n_columns: int, n_features: int, n_classes: int) -> dict:
     """The support rows and their coefficients; `n_classes` is 0 for regression."""
     support = tensors.take_counts("support_", INT64, (None,))
     n_support = len(support)
-    if (np.diff(support) <= 0).any() or (kernel == "precomputed" and support.max(initial=-1) >= n_features):
+    if (np.diff(support) <= 0).any() or (kernel.is_precomputed and support.max(initial=-1) >= n_features):
         raise ModelFormatError("the support rows are not in order, or not among the training rows")
     found: dict[str, Any] = {"support_": support}
     found["dual_coef_"] = tensors.take("dual_coef_", FLOATS, (n_columns, n_support))
-    shape = (0, 0) if kernel == "precomputed" else (n_support, n_features)
+    shape = (0, 0) if kernel.is_precomputed else (n_support, n_features)
     found["support_vectors_"] = _rows(Record(fields.take("support_vectors", dict), "support_vectors"), tensors, shape)
     if "violations_" in tensors:
         found["violations_"] = tensors.take_counts("violations_", INT32, (n_columns, n_support))

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from pegasos.estimators import validation
 from pegasos.estimators.warm_start import Memory, without_rows
 from pegasos.problem.job import Job
-from pegasos.rows.linear import squares_of
+from pegasos.rows import squares_of
 from pegasos.solver.solve import Solution
 from pegasos.streaming.survey import Look
 from pegasos.streaming.whole import whole_of
@@ -80,7 +80,7 @@ class Setting:
         return Job(rows, self.whole.problems(window.y, X.dtype), self.schedule, loss=self.loss)
 
     def _squares(self, X) -> np.ndarray | None:
-        return None if self.kernel.name == "callable" else squares_of(X)
+        return squares_of(X) if self.kernel.from_features else None
 
     @property
     def nature(self) -> dict[str, Any]:

@@ -14,54 +14,30 @@ TILE_BYTES = 2**30  # of kernel values that exist at a time where the matrix is 
 SIDE = 16  # of the square of a thread block
 
 
+def transform(kernel, pairs, x_squares, z_squares):
+    """Turn inner products or distances into values of a `kernels.Kernel`, in place, by its own CUDA expression."""
+    expression, numbers = kernel.cuda(pairs.dtype)
+    given = {"pair": pairs}
+    if kernel.needs_squares:
+        given |= {"x": x_squares[:, None], "z": z_squares}
+    for name, number in numbers.items():
+        given[name] = number if isinstance(number, np.int32) else pairs.dtype.type(number)
+    inputs = ", ".join(f"{'int32' if isinstance(value, np.int32) else 'T'} {name}" for name, value in given.items())
+    return _compiled(kernel.name, inputs, expression)(*given.values(), pairs)
+
+
 @cache
-def _elementwise():
-    """The functions by kernel, compiled when first needed."""
-    power = """
-        T base = gamma * product + coef0, result = 1;
-        if (whole < 0) result = pow(base, degree);
-        for (int left = whole; left > 0; left >>= 1, base *= base) if (left & 1) result *= base;
-        value = result;"""
-    return {
-        "rbf": cupy.ElementwiseKernel(
-            "T product, T x, T z, T gamma, T lowest", "T value",
-            "value = exp(min(max(gamma * (2 * product - x - z), lowest), T(0)))", "pegasos_rbf",
-        ),
-        "poly": cupy.ElementwiseKernel(
-            "T product, T gamma, T coef0, T degree, int32 whole", "T value", power, "pegasos_poly"
-        ),
-        "sigmoid": cupy.ElementwiseKernel(
-            "T product, T gamma, T coef0", "T value", "value = tanh(gamma * product + coef0)", "pegasos_sigmoid"
-        ),
-        "exp": cupy.ElementwiseKernel(
-            "T distance, T gamma, T lowest", "T value", "value = exp(max(-gamma * distance, lowest))", "pegasos_exp"
-        ),
-    }  # fmt: skip
+def _compiled(name: str, inputs: str, expression: str):
+    """The elementwise function of an expression, compiled when it is first needed."""
+    return cupy.ElementwiseKernel(inputs, "T value", expression, f"pegasos_{name}")
 
 
-def transform(kernel, products, x_squares, z_squares, lowest: float):
-    """Turn inner products into values of a `kernels.Kernel`, in place."""
-    number = products.dtype.type
-    given: tuple
-    if kernel.name == "rbf":
-        given = (x_squares[:, None], z_squares, number(kernel.gamma), number(lowest))
-    elif kernel.name == "poly":
-        whole = int(kernel.degree) if kernel.degree == int(kernel.degree) and 1 <= kernel.degree <= 16 else -1
-        given = (number(kernel.gamma), number(kernel.coef0), number(kernel.degree), np.int32(whole))
-    elif kernel.name == "sigmoid":
-        given = (number(kernel.gamma), number(kernel.coef0))
-    else:
-        return products
-    return _elementwise()[kernel.name](products, *given, products)
-
-
-def laplacian(X, Z, gamma: float, lowest: float):
-    """exp(-gamma ||x - z||₁) of the rows of X against those of Z."""
+def manhattan(X, Z):
+    """||x - z||₁ of the rows of X and those of Z."""
     distances = cupy.empty((X.shape[0], Z.shape[0]), X.dtype)
     grid = (-(-Z.shape[0] // SIDE), -(-X.shape[0] // SIDE))
     launch(_manhattan, grid, (SIDE, SIDE), X, Z, distances)
-    number = X.dtype.type
-    return _elementwise()["exp"](distances, number(gamma), number(lowest), distances)
+    return distances
 
 
 @cuda.jit(cache=True)
