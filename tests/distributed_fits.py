@@ -16,6 +16,7 @@ from pegasos.distributed.partitions import partitions
 from pegasos.distributed.plan import plan_of
 from pegasos.distributed.survey import Question, check, look
 from pegasos.distributed.workers import ThreadWorkers
+from pegasos.estimators.targets import recipe_of
 
 
 @contextmanager
@@ -46,7 +47,7 @@ def placed(svm, X, y, weights=None, *, solvers: int, chunks: int | None = None):
     workers = ThreadWorkers(solvers)
     X = X if chunks is None else chunked(X, chunks)
     workers.load(partitions(X, y, weights, of_classes=svm._of_classes, pieces=solvers))
-    looks = workers.over_parts(look, [(Question(svm._of_classes, svm._bias()),)] * len(workers.parts))
+    looks = workers.over_parts(look, [(Question(svm._of_classes, recipe_of(svm).bias),)] * len(workers.parts))
     check(looks)
     plan = plan_of(svm, looks, weights is not None)
     workers.place(plan, [found.n_rows for found in looks])

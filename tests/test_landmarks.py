@@ -10,6 +10,7 @@ from sklearn.metrics import pairwise
 
 from nystroem import CONTAINERS, KERNELS, TARGETS, WEIGHTS, X, Y, rows_for, spanned
 from pegasos import PegasosClassifier, PegasosRegressor
+from pegasos.estimators.targets import recipe_of
 from pegasos.kernels import make_kernel
 from pegasos.kernels.nystroem import choose, of_rows
 
@@ -18,7 +19,7 @@ N = len(X)
 
 def kernel_of(params):
     """The library's kernel with the parameters of an estimator."""
-    return PegasosClassifier(**params)._resolved_kernel(X, None)
+    return recipe_of(PegasosClassifier(**params)).kernel(X, None)
 
 
 def assert_close(found, expected, tolerance):

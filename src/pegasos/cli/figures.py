@@ -52,13 +52,14 @@ def shown_rows(model, data):
 
 def bound_of(model, data):
     """What theory promises after T steps of Pegasos with the hinge loss, λ being the same for all problems; or None."""
+    from pegasos.estimators.targets import recipe_of
     from pegasos.kernels import squared_norms
 
     svm = core(model)
     if svm.solver != "pegasos" or svm.loss != "hinge" or svm.multi_class == "ovo" or svm.class_weight is not None:
         return None
     X = model[0].transform(data.X) if hasattr(model, "steps") else data.X
-    largest = float(np.max(svm._kernel.diagonal(X, squared_norms(X)))) + svm._bias() ** 2
+    largest = float(np.max(svm._kernel.diagonal(X, squared_norms(X)))) + recipe_of(svm).bias ** 2
     lam = svm.lam if svm.lam is not None else 1.0 / ((1.0 if svm.C is None else svm.C) * X.shape[0])
     return lambda T: 2 * largest * (1 + np.log(T)) / (lam * np.asarray(T))
 

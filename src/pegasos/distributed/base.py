@@ -20,7 +20,9 @@ from pegasos.distributed.survey import Look, Question, look
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.progress import TaskTree, progress_shown
-from pegasos.kernels import KERNELS, Kernel, kernel_class, make_kernel
+from pegasos.estimators.recipe import FeatureMap
+from pegasos.estimators.targets import recipe_of
+from pegasos.kernels import KERNELS, Kernel, kernel_class
 
 LINE = "[{name}] round {round}: mean objective {objective:.6g}, largest gap {gap:.3g}, {seconds:.1f} s"
 SHARED = (
@@ -50,7 +52,7 @@ class DistributedBase(HoldsClient, PegasosBase):
         started = time.perf_counter()
         validation.check_supported(self)
         validation.check_combinations(self)
-        if not self._explicit:
+        if not recipe_of(self).explicit:
             raise ValueError(
                 f"kernel={self.kernel!r} needs n_landmarks here: a kernel matrix of rows on many workers fits nowhere. "
                 "Give n_landmarks, or use kernel='linear'."
@@ -79,20 +81,21 @@ class DistributedBase(HoldsClient, PegasosBase):
         from pegasos.distributed.plan import plan_of
         from pegasos.solver.clock import Clock
 
+        recipe = recipe_of(self)
         spread = self.gamma == "scale" and kernel_class(self.kernel).uses("gamma")
-        question = Question(self._of_classes, self._bias(), spread)
+        question = Question(self._of_classes, recipe.bias, spread)
         looks = workers.over_parts(look, [(question,)] * len(workers.parts))
         survey.check(looks)
         plan = plan_of(self, looks, sample_weight is not None)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         kernel = self._kernel_of(looks)
         landmarks, labels = self._gathered_landmarks(workers, looks, kernel, seed, plan.dtype)
-        plan = replace(plan, kernel=kernel, landmarks=landmarks)
+        plan = replace(plan, features=FeatureMap(kernel, recipe.bias, landmarks))
         workers.place(plan, [found.n_rows for found in looks])
 
         like = np.empty((0, plan.n_features), plan.dtype)
         attributes = lambda model: (
-            self._model_attributes(model, like, kernel, plan.bias, plan.offset, landmarks) | plan.about
+            recipe.model_attributes(model, like, plan.features, plan.shared.offset) | plan.shared.attributes
         )
         tasks = TaskTree(self, X, y, {"sample_weight": sample_weight}, self.max_rounds, attributes)
         tasks.begin()
@@ -100,7 +103,7 @@ class DistributedBase(HoldsClient, PegasosBase):
         clock = Clock(self.max_time, started)
         with progress_shown(type(self).__name__, self.verbose, LINE) as shown, clock.watching_interrupts():
             outcome = Rounds(workers, plan, limits, clock, self._watcher(tasks, shown)).run()
-        self._keep(attributes(outcome.model) | self._outcome_attributes(outcome))
+        recipe.store(attributes(outcome.model) | self._outcome_attributes(outcome))
         self._name_features(X, plan.n_features)
         if landmarks is not None and self._of_classes:
             self.n_support_ = np.bincount(np.searchsorted(self.classes_, labels), minlength=len(self.classes_))
@@ -123,12 +126,11 @@ class DistributedBase(HoldsClient, PegasosBase):
     # --- kernels ---------------------------------------------------------------------------------------------------
 
     def _kernel_of(self, looks: list[Look]) -> Kernel:
-        gamma = self.gamma
-        if gamma == "auto":
-            gamma = 1.0 / next(found.n_features for found in looks if found.n_rows)
-        elif gamma == "scale":
-            gamma = survey.scale_gamma_of(looks) if kernel_class(self.kernel).uses("gamma") else 1.0
-        return make_kernel(self.kernel, gamma=float(gamma), degree=self.degree, coef0=self.coef0)
+        recipe = recipe_of(self)
+        if self.gamma == "auto":
+            return recipe.kernel_with(1.0 / next(found.n_features for found in looks if found.n_rows))
+        scaled = self.gamma == "scale" and kernel_class(self.kernel).uses("gamma")
+        return recipe.kernel_with(survey.scale_gamma_of(looks) if scaled else 1.0)
 
     def _gathered_landmarks(self, workers, looks: list[Look], kernel: Kernel, seed: int, dtype):
         """Landmarks of a sample of rows, the only rows that come to the driver, and their labels; or None."""
@@ -151,7 +153,7 @@ class DistributedBase(HoldsClient, PegasosBase):
         X = (sparse.vstack(rows, format="csr") if some_sparse else np.concatenate(rows)).astype(dtype)
         if kernel.stationary:
             validation.check_definite(X, kernel, self.tol)  # warns of kernel values that underflow
-        landmarks = self._chosen_landmarks(X, kernel, seed)
+        landmarks = recipe_of(self).landmarks(X, kernel, seed)
         labels = np.concatenate([found[1] for found in picked])[landmarks.index]
         return replace(landmarks, index=places[landmarks.index]), labels
 

@@ -172,9 +172,9 @@ class Rounds:
 
     def _judge(self, found: Found) -> None:
         """The gap of the model that the workers were given."""
-        plan, active, model = self.plan, self.active, self.judged
-        objective = plan.lam / 2 * self._grouped(_squares(model)) + self._grouped(found.losses) / plan.n_rows
-        dual = self._grouped(found.duals) / plan.n_rows - plan.lam / 2 * self._grouped(_squares(self.w))
+        shared, active, model = self.plan.shared, self.active, self.judged
+        objective = shared.lam / 2 * self._grouped(_squares(model)) + self._grouped(found.losses) / shared.n_rows
+        dual = self._grouped(found.duals) / shared.n_rows - shared.lam / 2 * self._grouped(_squares(self.w))
         if self.rounds == 0 and not self.history:
             self.zero = objective.copy()
         better = active & (objective < self.objective)
@@ -191,9 +191,9 @@ class Rounds:
         apart = np.zeros(plan.n_columns)
         apart[active] = found.squares
         overlap = together / np.maximum(self._grouped(apart), np.finfo(float).tiny)
-        gain = self._grouped(found.duals_after - found.duals) / plan.n_rows
-        slope = gain - plan.lam * self._grouped(np.einsum("ij,ij->j", self.w, change))
-        part = np.clip(slope / np.maximum(plan.lam * together, np.finfo(float).tiny), 0.0, 1.0)
+        gain = self._grouped(found.duals_after - found.duals) / plan.shared.n_rows
+        slope = gain - plan.shared.lam * self._grouped(np.einsum("ij,ij->j", self.w, change))
+        part = np.clip(slope / np.maximum(plan.shared.lam * together, np.finfo(float).tiny), 0.0, 1.0)
         safe = overlap <= self.sigma * (1 + 1e-9)
         self.taken = np.where(safe | ~active, 1.0, part)
         self.previous, self.swings = self.w, overlap < 1
@@ -223,16 +223,16 @@ class Rounds:
 
     def _add_up(self) -> None:
         """The common model and its dual objective from the coefficients, which may have lost some."""
-        plan = self.plan
+        shared = self.plan.shared
         while True:
             try:
                 found = self.workers.total(local_solver.add_up, self._order(), lambda: self.clock.interrupted)
                 break
             except WorkersLost:
                 self._replace_workers()
-        self.taken, self.swings = np.ones(plan.n_columns), np.zeros(plan.n_columns, bool)
-        self.w = found.sums / plan.per_row
-        self.dual = self._grouped(found.duals) / plan.n_rows - plan.lam / 2 * self._grouped(_squares(self.w))
+        self.taken, self.swings = np.ones(shared.n_columns), np.zeros(shared.n_columns, bool)
+        self.w = found.sums / shared.per_row
+        self.dual = self._grouped(found.duals) / shared.n_rows - shared.lam / 2 * self._grouped(_squares(self.w))
 
     def _recover(self) -> None:
         """Workers are gone: replace them, and go on from the coefficients that are left."""
@@ -269,7 +269,7 @@ class Rounds:
 
     def _grouped(self, parts: np.ndarray) -> np.ndarray:
         """The sum over each group of columns, for each of its columns."""
-        size = self.plan.group
+        size = self.plan.shared.group
         return parts if size == 1 else np.repeat(parts.reshape(-1, size).sum(axis=1), size)
 
 

@@ -157,7 +157,7 @@ class Local:
 
     def _steps(self, duals: Duals, keep, model, sigma, order: Order) -> tuple[np.ndarray, np.ndarray]:
         """Passes of the solver; the change of the model, and the steps of each column."""
-        per_row = self.plan.per_row[keep]
+        per_row = self.plan.shared.per_row[keep]
         problems = self.problems if keep.all() else self.problems.alone(keep)
         problems = problems.with_lam(per_row / (sigma * problems.n_rows))
         alpha = duals.alpha if keep.all() else duals.alpha[:, keep]

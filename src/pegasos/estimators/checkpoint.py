@@ -1,4 +1,4 @@
-"""Checkpoints of a fit: what it is one of, and who keeps them."""
+"""Checkpoints of a fit: the file, and what identifies the fit."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pegasos.utils.fingerprint import fingerprint
 NOT_DECISIVE = ("checkpoint", "max_time", "verbose", "warm_start")  # parameters that no step depends on
 
 
-def keeper_of(estimator, X, there, problems, state, seed: int):
-    """Who keeps checkpoints of a fit that goes on from `state` or from nothing; None where nobody asks.
+def snapshot_store(estimator, where, problems, start, seed: int):
+    """The checkpoint file of a fit that goes on from the state `start` or from nothing; None where none is asked for.
 
-    The fit works on the rows X where `there` are.
+    `where` are its rows: as given and on the device of the work.
     """
     checkpoint = Checkpoint.of(estimator.checkpoint)
     if checkpoint is None:
@@ -22,9 +22,9 @@ def keeper_of(estimator, X, there, problems, state, seed: int):
     from pegasos.solver.checkpoint_file import SnapshotFile
 
     identity = identity_of(estimator)
-    identity["the data"] = fingerprint(to_host(X), problems.labelings, problems.weights, problems.row_sets)
-    identity["the device"] = "a GPU" if on_gpu(there) else "the CPU"
-    identity["the fit before"] = "none" if state is None else fingerprint(state.sums)
+    identity["the data"] = fingerprint(to_host(where.rows), problems.labelings, problems.weights, problems.row_sets)
+    identity["the device"] = "a GPU" if on_gpu(where.on_device) else "the CPU"
+    identity["the fit before"] = "none" if start is None else fingerprint(start.sums)
     return SnapshotFile(checkpoint, identity, seed)
 
 

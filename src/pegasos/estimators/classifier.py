@@ -8,14 +8,15 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.estimators import devices, validation
-from pegasos.estimators.base import PegasosBase, Task
+from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.devices import same_kind_out, where_rows_are
+from pegasos.estimators.targets import ClassifierRecipe
+from pegasos.estimators.training import learn, train
 from pegasos.estimators.warm_start import missing_for_partial_fit, offered_if, unharmed_by_errors
-from pegasos.problem.columns import Problems, balanced, crammer_singer, decode, one_vs_one, one_vs_rest
+from pegasos.problem.columns import decode
 
 NO_PROBABILITIES = (
     "it needs loss='log_loss' and multi_class='ovr'; for others use sklearn.calibration.CalibratedClassifierCV."
@@ -233,10 +234,11 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         started = time.perf_counter()
         validation.check_supported(self)
         validation.check_combinations(self)
-        X, y = self._checked(X, y)
-        self._train(X, y, validation.check_weights(sample_weight, X), started)
+        recipe = ClassifierRecipe(self)
+        X, y = recipe.checked(X, y)
+        train(recipe, X, y, validation.check_weights(sample_weight, X), started)
         if not hasattr(self, "n_support_"):
-            self._count_support(y)
+            recipe.count_support(y)
         return self
 
     @offered_if(missing_for_partial_fit)
@@ -267,63 +269,10 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         """
         validation.check_supported(self)
         validation.check_combinations(self)
-        first = getattr(self, "_memory", None) is None
-        X, y = self._checked(X, y, reset=first)
-        weights = validation.check_weights(sample_weight, X)
-        known = None if first else self.classes_
-        classes, codes = validation.check_online_labels(y, devices.on_host(classes), known)
-        if self.class_weight is not None:
-            weights = validation.check_online_class_weight(self.class_weight, classes, codes, weights)
-        problems = self._columns(codes, len(classes), weights).with_lam(self.lam)
-        self._learn(X, y, problems, {"classes_": classes, "_scheme": problems.scheme})
+        recipe = ClassifierRecipe(self)
+        X, y = recipe.checked(X, y, reset=recipe.memory is None)
+        learn(recipe, X, y, recipe.online(y, classes, validation.check_weights(sample_weight, X)))
         return self
-
-    def _checked(self, X, y, *, reset=True):
-        """Rows and labels as `fit` takes them."""
-        return devices.checked(self, X, validation.check_label_types(devices.on_host(y)), reset=reset)
-
-    def _task(self, y, sample_weight, dtype) -> Task:
-        """Columns for the classes of the labels y."""
-        classes, codes, weights = self._classes(y, sample_weight)
-        problems = self._columns(codes, len(classes), weights)
-        if self.class_weight == "balanced":
-            problems = balanced(problems, codes)
-        return Task(problems, {"classes_": classes, "_scheme": problems.scheme})
-
-    def _classes(self, y, weights):
-        """Classes among the rows of positive weight, the class of each row, and the weights times `class_weight`."""
-        if y.dtype.kind not in "mMS":  # dates and bytes are labels like any other, which scikit-learn does not know
-            check_classification_targets(y)
-        kept = np.ones(len(y), bool) if weights is None else weights > 0
-        if isinstance(self.class_weight, dict):
-            classes, codes = np.unique(y, return_inverse=True)
-            per_class = validation.checked_class_weights(self.class_weight, classes, y)
-            weights = (1.0 if weights is None else weights) * per_class[codes.ravel()]
-            kept = weights > 0
-        classes, found = np.unique(y[kept], return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least 2 classes, but the data have {len(classes)} class"
-                f"{'' if weights is None else ' among the rows of positive weight'}: {classes.tolist()}."
-            )
-        codes = np.zeros(len(y), np.intp)
-        codes[kept] = found
-        return classes, codes, weights
-
-    def _columns(self, codes, n_classes, weights) -> Problems:
-        build = {"ovr": one_vs_rest, "ovo": one_vs_one, "crammer_singer": crammer_singer}[self.multi_class]
-        return build(codes, n_classes, weights)
-
-    def _count_support(self, y) -> None:
-        """Support rows of each class."""
-        if not self._kernel.is_linear:
-            places = np.searchsorted(self.classes_, y[self.support_])
-            self.n_support_ = np.bincount(places, minlength=len(self.classes_))
-
-    def _loss(self):
-        from pegasos.losses.scalar import Loss
-
-        return Loss.CRAMMER_SINGER if self.multi_class == "crammer_singer" else Loss[self.loss.upper()]
 
     @same_kind_out
     def decision_function(self, X):

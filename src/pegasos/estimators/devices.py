@@ -237,8 +237,8 @@ def _uploaded(estimator, X):
     return cupy.asarray(X.toarray())
 
 
-def verbs_beside(X) -> dict[str, Any]:
-    """The verbs for rows that are where X is, as a keyword argument."""
+def backend_of(X) -> dict[str, Any]:
+    """The backend for the device of the rows, as a keyword argument."""
     if not on_gpu(X):
         return {}
     from pegasos.backends import cuda

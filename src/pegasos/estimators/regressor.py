@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from numbers import Real
 
-import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.estimators import devices, validation
-from pegasos.estimators.base import PegasosBase, Task
+from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.devices import same_kind_out, where_rows_are
+from pegasos.estimators.targets import RegressorRecipe
+from pegasos.estimators.training import learn, train
 from pegasos.estimators.warm_start import missing_for_partial_fit, offered_if, unharmed_by_errors
-from pegasos.problem.columns import regression
 
 
 class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
@@ -219,8 +219,9 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         started = time.perf_counter()
         validation.check_supported(self)
         validation.check_combinations(self)
-        X, y = self._checked(X, y)
-        self._train(X, y, validation.check_weights(sample_weight, X), started)
+        recipe = RegressorRecipe(self)
+        X, y = recipe.checked(X, y)
+        train(recipe, X, y, validation.check_weights(sample_weight, X), started)
         return self
 
     @offered_if(missing_for_partial_fit)
@@ -249,36 +250,13 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         """
         validation.check_supported(self)
         validation.check_combinations(self)
-        memory = getattr(self, "_memory", None)
-        X, y = self._checked(X, y, reset=memory is None)
+        recipe = RegressorRecipe(self)
+        memory = recipe.memory
+        X, y = recipe.checked(X, y, reset=memory is None)
         offset = None if memory is None else memory.offset  # the mean over all calls is not known: that of the first
-        task = self._task(y, validation.check_weights(sample_weight, X), X.dtype, offset)
-        self._learn(X, y, task.problems.with_lam(self.lam), task.about, task.offset)
+        targets = recipe.encoded(y, validation.check_weights(sample_weight, X), X.dtype, offset)
+        learn(recipe, X, y, targets._replace(problems=targets.problems.with_lam(self.lam)))
         return self
-
-    def _checked(self, X, y, *, reset=True):
-        """Rows and targets, in float64, as `fit` takes them."""
-        validation.check_dense_targets(y)
-        X, y = devices.checked(self, X, devices.on_host(y), reset=reset, multi_output=True, y_numeric=True)
-        y = np.asarray(y, np.float64)
-        validation.check_targets(y, X.dtype)
-        return X, y
-
-    def _task(self, y, sample_weight, dtype, offset=None) -> Task:
-        """One column per target; with a kernel and no intercept the mean is taken off, or `offset` if it is known."""
-        targets = y.reshape(len(y), -1)
-        if np.shape(offset) != targets.shape[1:]:  # another number of targets, which is refused later
-            offset = None
-        if offset is None and self.fit_intercept == "auto" and self.kernel != "linear":
-            offset = np.average(targets, axis=0, weights=sample_weight)
-        offset = np.zeros(targets.shape[1]) if offset is None else offset
-        problems = regression((targets - offset).astype(dtype), self.epsilon, sample_weight)
-        return Task(problems, {"_targets": None if y.ndim == 1 else targets.shape[1]}, offset)
-
-    def _loss(self):
-        from pegasos.losses.scalar import Loss
-
-        return Loss.EPSILON_INSENSITIVE
 
     def score(self, X, y, sample_weight=None):
         """R² of `predict` on the rows of X, as scikit-learn computes it."""

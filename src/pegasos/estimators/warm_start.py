@@ -19,15 +19,15 @@ class Memory:
     """The state of the last fit, what the state is one of, a fingerprint of its rows, and their landmarks."""
 
     state: State
-    nature: dict[str, Any]  # parameters that cannot change from one fit to the next
+    resume_key: dict[str, Any]  # parameters that cannot change from one fit to the next
     rows: str | None = None
     landmarks: Landmarks | None = None
     offset: Any = 0.0  # what was taken off the targets
 
-    def check_nature(self, nature: dict[str, Any], doing: str) -> None:
+    def check_resumes(self, resume_key: dict[str, Any], doing: str) -> None:
         """Raise ValueError naming the parameter that changed."""
-        for name, value in nature.items():
-            before: Any = self.nature.get(name)
+        for name, value in resume_key.items():
+            before: Any = self.resume_key.get(name)
             same = np.array_equal(value, before) if isinstance(value, np.ndarray) else before == value
             if not same:
                 raise ValueError(
@@ -106,7 +106,8 @@ def missing_for_partial_fit(estimator) -> str | None:
     """What an estimator lacks to learn online; None: nothing."""
     if estimator.solver != "pegasos":
         return f"it needs solver='pegasos', got {estimator.solver!r}; dual coordinate ascent has to know all rows."
-    if not estimator._explicit or estimator.kernel == "precomputed":
+    explicit = estimator.kernel == "linear" or estimator.n_landmarks is not None
+    if not explicit or estimator.kernel == "precomputed":
         given = f"kernel={estimator.kernel!r}"
         return f"it needs kernel='linear' or n_landmarks, got {given}; a kernel model has to know all rows."
     if estimator.lam is None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.estimators.base import Task
+from pegasos.estimators.recipe import EncodedTargets
+from pegasos.estimators.targets import recipe_of
 from pegasos.rows import Rows
 from pegasos.rules.state import State
 from pegasos.search.column_plan import Lane, Place
@@ -79,7 +80,7 @@ class Harvest:
         for side, values in scores.items():
             by_class = values.reshape(-1, size, values.shape[1])
             labels = by_class.argmax(axis=1) if size > 1 else by_class[:, 0] > 0
-            truth = to_device_of(place.fold.codes(side, task.about["classes_"]), labels)
+            truth = to_device_of(place.fold.codes(side, task.attributes["classes_"]), labels)
             found[side] = to_host((labels == truth).sum(axis=1)) / values.shape[1]
         seconds = (time.perf_counter() - began) / max(1, (owners[::size] >= 0).sum())
         for number, (lane, stops) in enumerate(zip(lanes[::size], owners[::size], strict=True)):
@@ -98,15 +99,16 @@ class Harvest:
             return
         estimator = copy.copy(run.group.candidates[candidate])
         steps = cell.steps
-        found = task.about | run.data.about | {"t_": steps, "n_iter_": int(steps.max())}
+        found = task.attributes | run.data.about | {"t_": steps, "n_iter_": int(steps.max())}
         if not run.light:
             if run.data.pairwise:
                 found["n_features_in_"] = len(place.train)
-            estimator._keep(found | self._model_of(cell, task, place.train))
-            estimator._count_support(run.data.y[place.train])
+            recipe = recipe_of(estimator)
+            recipe.store(found | self._model_of(cell, task, place.train))
+            recipe.count_support(run.data.y[place.train])
             run.board.fitted(candidate, place.fold, run.data.wrap(estimator) if run.data.wrap else estimator)
             return
-        estimator._keep(found)
+        recipe_of(estimator).store(found)
         known = []
         for side in run.board.sides:
             scores = cell.values[side].T
@@ -114,15 +116,15 @@ class Harvest:
         estimator._known_scores = tuple(known)
         run.board.fitted(candidate, place.fold, estimator, place.fold.stand_in)
 
-    def _model_of(self, cell: _Cell, task: Task, train: np.ndarray) -> dict[str, Any]:
+    def _model_of(self, cell: _Cell, task: EncodedTargets, train: np.ndarray) -> dict[str, Any]:
         """What a fit on the training rows alone would leave on the estimator to predict with."""
         run, n_state = self.run, self.run.rows.n_state
         model = cell.values["model"].T
         model = np.vstack([model[train if run.rows.dual else slice(n_state)], model[n_state:]])  # with the constant's
         there = to_device_of(train, run.data.X)
         X = run.data.X[there][:, there] if run.data.pairwise else run.data.X[there]
-        found = run.estimator._model_attributes(model, X, run.kernel, run.bias, task.offset, run.landmarks)
-        if run.landmarks is not None:  # their places among the training rows, in order
+        found = run.recipe.model_attributes(model, X, run.features, task.offset)
+        if run.features.landmarks is not None:  # their places among the training rows, in order
             places = np.argsort(train)[np.searchsorted(np.sort(train), found["support_"])]
             order = np.argsort(places)
             found |= {"support_": places[order], "dual_coef_": found["dual_coef_"][:, order]}

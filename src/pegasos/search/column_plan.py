@@ -9,7 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from pegasos.estimators import devices, validation
-from pegasos.estimators.base import PegasosBase, Task
+from pegasos.estimators.base import PegasosBase
+from pegasos.estimators.recipe import EncodedTargets
+from pegasos.estimators.targets import recipe_of
 from pegasos.kernels import Kernel, kernel_class
 from pegasos.kernels.nystroem import Landmarks
 from pegasos.problem.columns import Problems, side_by_side
@@ -32,7 +34,7 @@ class Data:
         self.pairwise = pairwise  # X is a kernel matrix
         self.wrap = wrap  # makes an estimator of these rows one of the user's rows, of which these were made
         self._places: dict[tuple[bool, ...], Matrices] = {}
-        self._tasks: list[tuple[Fold, dict, Task]] = []
+        self._tasks: list[tuple[Fold, dict, EncodedTargets]] = []
 
     def placed(self, estimator: PegasosBase, multiplications: float) -> Matrices:
         """The rows where an estimator wants to work, once for all that work there, and their kernel matrices."""
@@ -50,14 +52,14 @@ class Data:
         """The rows on the host."""
         return to_host(self.X)
 
-    def task_of(self, estimator: PegasosBase, place: Place, weights) -> Task:
+    def task_of(self, estimator: PegasosBase, place: Place, weights) -> EncodedTargets:
         """What an estimator makes of a fold's targets, once for all that make the same of them."""
         asked = {name: getattr(estimator, name, None) for name in DECIDE_TASKS}
         asked |= {"kind": type(estimator), "explicit": estimator.kernel == "linear"}
         for fold, before, task in self._tasks:
             if fold is place.fold and same(before, asked):
                 return task
-        task = estimator._task(self.y[place.train], weights, self.X.dtype)
+        task = recipe_of(estimator).encoded(self.y[place.train], weights, self.X.dtype)
         self._tasks.append((place.fold, asked, task))
         return task
 
@@ -106,7 +108,7 @@ class Strand:
     """A fold as the candidates of one group see it: their kernel on its rows, and its columns."""
 
     place: Place
-    task: Task
+    task: EncodedTargets
     kernel: Kernel
     schedule: Schedule
     landmarks: Landmarks | None = None
@@ -118,7 +120,7 @@ class Strand:
         lam = self._lam_of(estimator, dtype)
         steps = schedule.steps(self.n_rows)
         key = lam.tobytes()
-        rule = estimator._rule()
+        rule = recipe_of(estimator).rule
         if rule != Rule.SDCA and average_of(rule, estimator.average) == Average.WINDOW:
             key += steps.tobytes()  # where the windows of this average lie depends on the end
         lane = self.lanes.setdefault(key, Lane(self, lam))
@@ -133,7 +135,7 @@ class Strand:
         """lam of each column, which candidates that differ in their steps share."""
         given = (estimator.lam, estimator.C, estimator.batch_size)
         if given not in self._lams:
-            problems = estimator._regularised(self.task.problems)
+            problems = recipe_of(estimator).regularised(self.task.problems)
             validation.check_regularisation(problems, dtype)
             validation.check_batch(estimator.batch_size, problems)
             self._lams[given] = problems.lam
@@ -148,9 +150,10 @@ def strand_of(estimator: PegasosBase, data: Data, place: Place) -> Strand:
     task = data.task_of(estimator, place, weights)
     by_rows = estimator.gamma == "scale" and kernel_class(estimator.kernel).uses("gamma")
     X = data.X[to_device_of(place.train, data.X)] if by_rows else data.X
-    kernel, schedule = estimator._resolved_kernel(X, weights), estimator._schedule()
+    recipe = recipe_of(estimator)
+    kernel, schedule = recipe.kernel(X, weights), recipe.schedule()
     used = place.train if weights is None else place.train[task.problems.row_sets.any(axis=1)]
-    return Strand(place, task, kernel, schedule, estimator._chosen_landmarks(data.host, kernel, schedule.seed, used))
+    return Strand(place, task, kernel, schedule, recipe.landmarks(data.host, kernel, schedule.seed, used))
 
 
 def slabs(lanes: list[Lane], n_slabs: int) -> list[list[Lane]]:

@@ -22,6 +22,7 @@ from sklearn.utils.validation import _num_samples
 
 from pegasos.estimators import PegasosClassifier, PegasosRegressor, validation
 from pegasos.estimators.base import PegasosBase
+from pegasos.estimators.targets import recipe_of
 from pegasos.search import shared_runs
 from pegasos.search.column_plan import Data, Place
 from pegasos.search.deadline import Deadline
@@ -97,7 +98,7 @@ def _data_of(estimator: PegasosBase, X, y, fit_params: dict, folds: list[Fold]) 
         X, y = _safe_split(estimator, X, y, used, used)
         weights = None if weights is None else _safe_indexing(weights, used)
     probe = clone(estimator)
-    X, y = probe._checked(X, y)
+    X, y = recipe_of(probe).checked(X, y)
     weights = validation.check_weights(weights, X)
     places = [Place(fold, np.searchsorted(used, fold.train), np.searchsorted(used, fold.test)) for fold in folds]
     return Data(X, y, weights, _seen(probe), pairwise=probe.kernel == "precomputed"), places
@@ -161,7 +162,7 @@ def _pipeline_on(candidates: dict[int, Pipeline], fold: Fold, board: Board, dead
     probe = clone(next(iter(finals.values())))
     try:
         X, y = fold.rows(pipeline, "train")
-        X, y = probe._checked(X if before is None else before.fit_transform(X, y), y)
+        X, y = recipe_of(probe).checked(X if before is None else before.fit_transform(X, y), y)
     except Exception as error:
         for candidate in finals:
             board.failed(candidate, fold, error)

@@ -14,6 +14,8 @@ from sklearn import config_context, get_config
 from pegasos.backends.threads import blas_limited, blas_threads
 from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase
+from pegasos.estimators.recipe import FeatureMap
+from pegasos.estimators.targets import recipe_of
 from pegasos.kernels import Kernel
 from pegasos.problem.job import Job
 from pegasos.problem.schedule import average_of
@@ -96,7 +98,9 @@ def _groups(candidates: dict[int, PegasosBase], data: Data, places: list[Place],
     """Folds of equal kernels together; what cannot be trained is reported."""
     strands = []
     estimator = next(iter(candidates.values()))
-    schedules = {candidate: each._schedule(seed=0) for candidate, each in candidates.items()}  # for their steps
+    schedules = {
+        candidate: recipe_of(each).schedule(seed=0) for candidate, each in candidates.items()
+    }  # for their steps
     for place in places:
         try:
             strand = strand_of(estimator, data, place)
@@ -130,7 +134,7 @@ class _Run:
     def __init__(self, group: Group, data: Data, board: Board, deadline: Deadline, others: bool):
         estimator, kernel, X = group.estimator, group.kernel, data.X
         self.group, self.data, self.board, self.deadline = group, data, board, deadline
-        self.estimator, self.kernel, self.bias = estimator, kernel, estimator._bias()
+        self.estimator, self.recipe = estimator, recipe_of(estimator)
         self.began, self.stopped = time.perf_counter(), False
         self.scoring_before = board.seconds_of_scoring
         longest = max(int(steps.max()) for lane in group.lanes for _, steps in lane.stops)
@@ -139,9 +143,9 @@ class _Run:
         if data.pairwise:
             validation.check_precomputed(seen)
         squares = self.matrices.squares if kernel.from_features else None
-        validation.check_magnitudes(seen, squares, kernel, self.bias)
-        self.definite = estimator._definite(seen, kernel)
-        self.landmarks = group.strands[0].landmarks
+        validation.check_magnitudes(seen, squares, kernel, self.recipe.bias)
+        self.definite = self.recipe.definite(seen, kernel)
+        self.features = FeatureMap(kernel, self.recipe.bias, group.strands[0].landmarks, squares)
         self.schedule = replace(
             group.strands[0].schedule, max_steps=longest, max_passes=np.inf, certified=estimator.tol is not None,
             count_violations=False,
@@ -149,23 +153,22 @@ class _Run:
         matrix = None
         if (
             not kernel.is_precomputed
-            and not estimator._explicit
+            and not self.recipe.explicit
             and longest * (self.schedule.batch or X.shape[0]) > X.shape[0]
         ):
             until = deadline.at(0.5)
             matrix = self.matrices.of(kernel, self._cache_bytes(), more=others, until=until)
-        self.squares, self.share = squares, 1.0
+        self.share = 1.0
         self.rows = self._rows(matrix)
         self.light = board.only_passes_on(estimator) and data.wrap is None
 
     def _rows(self, matrix) -> Any:
-        return self.estimator._rows(
-            self.there, self.squares, self.kernel, self.bias, self.schedule, matrix=matrix, keep=False,
-            landmarks=self.landmarks, share=self.share,
+        return self.recipe.rows(
+            self.there, self.features, self.schedule, matrix=matrix, keep=False, share=self.share
         )  # fmt: skip
 
     def _cache_bytes(self) -> float:
-        return self.estimator._cache_bytes(self.there, self.matrices.bytes_taken())
+        return self.recipe.cache_bytes(self.there, self.matrices.bytes_taken())
 
     def _multiplications(self, longest: int) -> float:
         n_columns = sum(len(lane.lam) for lane in self.group.lanes)
@@ -215,7 +218,7 @@ class _Run:
     def _most_columns(self) -> int:
         """Columns whose state fits into what the kernel matrices leave of the cache; copies are made now and then."""
         rows, places = self.rows, [strand.place for strand in self.group.strands]
-        rule = self.estimator._rule()
+        rule = self.recipe.rule
         states = {Average.LAST: 1, Average.WINDOW: 3}.get(average_of(rule, self.estimator.average), 2)
         by_row = rows.matrix is not None if rows.dual else rule == Rule.SDCA or self.schedule.certified
         scores = max(len(place.test) + len(place.train) * ("train" in self.board.sides) for place in places)
@@ -260,7 +263,7 @@ class _Run:
         rows = self.rows.for_concurrent_solve()
         harvest = Harvest(self, rows, slab, owners)
         job = Job(
-            rows, problems, replace(self.schedule, max_time=max_time), self.estimator._rule(), self.estimator._loss(),
+            rows, problems, replace(self.schedule, max_time=max_time), self.recipe.rule, self.recipe.loss,
             self.definite,
         )  # fmt: skip
         solution = solve(

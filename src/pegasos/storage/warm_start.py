@@ -41,13 +41,13 @@ class LeftOutMemory(Memory):
     """The memory of a model whose state is not in its file: whatever would go on from it raises ValueError."""
 
     def __init__(self):
-        self.state, self.nature, self.rows = None, {}, None  # type: ignore[assignment]
+        self.state, self.resume_key, self.rows = None, {}, None  # type: ignore[assignment]
 
     def state_for(self, rows: str, needs_same_rows: bool):
         """Say that there is nothing to go on from."""
         raise ValueError(NOTHING_LEFT)
 
-    def check_nature(self, nature: dict[str, Any], doing: str) -> None:
+    def check_resumes(self, resume_key: dict[str, Any], doing: str) -> None:
         """Say that there is nothing to go on from."""
         raise ValueError(NOTHING_LEFT)
 
@@ -57,14 +57,14 @@ def pack(model) -> tuple[Any, dict[str, np.ndarray]]:
     memory = getattr(model, "_memory", None)
     if memory is None:
         return None, {}
-    nature = memory.nature
-    if isinstance(memory, LeftOutMemory) or nature["kernel"] != "linear" or nature["solver"] != "pegasos":
+    resume_key = memory.resume_key
+    if isinstance(memory, LeftOutMemory) or resume_key["kernel"] != "linear" or resume_key["solver"] != "pegasos":
         return LEFT_OUT, {}
     state = without_rows(memory.state)
-    own = "epsilon" if "epsilon" in nature else "multi_class"
+    own = "epsilon" if "epsilon" in resume_key else "multi_class"
     entry = {
-        "average": state.average.name, "loss": nature["loss"], own: encode(nature[own], own),
-        "constant": encode(nature["the constant feature"], "constant"), "numbers": list(NUMBERS),
+        "average": state.average.name, "loss": resume_key["loss"], own: encode(resume_key[own], own),
+        "constant": encode(resume_key["the constant feature"], "constant"), "numbers": list(NUMBERS),
         "counts": list(COUNTS),
     }  # fmt: skip
     columns, unused = state.columns, np.zeros(len(state.columns))
@@ -86,13 +86,13 @@ def unpack(entry: Any, tensors: Tensors, about: dict[str, Any], steps: np.ndarra
         return LeftOutMemory()
     fields = Record(entry, "the memory")
     average = Average[fields.take_one_of("average", Average.__members__)]
-    nature: dict[str, Any] = {"kernel": "linear", "n_features": n_features, "solver": "pegasos"}
-    nature["loss"] = fields.take_one_of("loss", LOSSES)
+    resume_key: dict[str, Any] = {"kernel": "linear", "n_features": n_features, "solver": "pegasos"}
+    resume_key["loss"] = fields.take_one_of("loss", LOSSES)
     if "_targets" in about:
-        nature["epsilon"] = _number(decode(fields.take("epsilon", int, float, dict)))
+        resume_key["epsilon"] = _number(decode(fields.take("epsilon", int, float, dict)))
     else:
-        nature["multi_class"] = fields.take_one_of("multi_class", ("ovr", "ovo", "crammer_singer"))
-    constant = nature["the constant feature"] = _number(fields.take("constant", float))
+        resume_key["multi_class"] = fields.take_one_of("multi_class", ("ovr", "ovo", "crammer_singer"))
+    constant = resume_key["the constant feature"] = _number(fields.take("constant", float))
     if (fields.take_strings("numbers"), fields.take_strings("counts")) != (list(NUMBERS), list(COUNTS)):
         raise ModelFormatError("the memory has other fields than this version knows")
     fields.done()
@@ -100,7 +100,7 @@ def unpack(entry: Any, tensors: Tensors, about: dict[str, Any], steps: np.ndarra
     sums, weighted, previous = _sums(tensors, (n_features + (constant > 0), len(steps)), average)
     none = sums[:0, :0]
     state = State(columns, sums, weighted, previous, none, none, none, Rule.PEGASOS, average)
-    return Memory(state, nature | about)
+    return Memory(state, resume_key | about)
 
 
 def _number(value: Any):

@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from pegasos.estimators.totals import SharedProblem
 from pegasos.estimators.warm_start import without_rows
+from pegasos.io.base import DataError
 from pegasos.losses.scalar import LINEAR_DUALS
 from pegasos.rules.state import State
 from pegasos.solver.certificate import Certificate, Certifier
@@ -27,7 +29,6 @@ from pegasos.streaming.progress import Work
 from pegasos.streaming.setting import Setting
 from pegasos.streaming.source import Chunk, Source, Split
 from pegasos.streaming.survey import Look
-from pegasos.streaming.whole import Whole
 from pegasos.streaming.windows import Window, chunks_of_window, order_of, windows
 
 SLOWER = 1.25  # a certificate may take so many times as long as the look did, or a pass
@@ -54,7 +55,7 @@ class Preparing:
     name: str
     split: Split | None
     scaler: Any
-    whole: Whole
+    whole: SharedProblem
 
     def __call__(self, chunk: Chunk) -> Chunk:
         """The chunk as the solver takes it."""
@@ -64,7 +65,11 @@ class Preparing:
             if hasattr(X, "indptr"):
                 X.has_canonical_format = True  # only its values changed
             chunk = replace(chunk, X=X if hasattr(X, "indptr") else np.asarray(X))  # it may give data frames
-        codes, known = self.whole.coded(chunk.y, self.name)
+        codes, known = self.whole.coded(chunk.y)
+        if not known.all() and self.whole.weights is None:  # else rows of a class that weighs 0
+            raise DataError(
+                f"{self.name} has the label {chunk.y[~known][0]!s}, which was not there before: it changed."
+            )
         return replace(chunk, y=codes).select(known)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pegasos.estimators import validation
 from pegasos.estimators.progress import progress_shown
+from pegasos.estimators.targets import recipe_of
 from pegasos.estimators.warm_start import unharmed_by_errors
 from pegasos.solver.clock import Clock
 from pegasos.streaming.progress import Work
@@ -22,7 +23,7 @@ def missing_for_stream(svm) -> str | None:
     """Why an estimator cannot be trained on a stream; None: it can."""
     if svm.solver != "pegasos":
         return f"solver={svm.solver!r} keeps a dual variable for each row; use solver='pegasos' for a stream."
-    if not svm._explicit or svm.kernel == "precomputed":
+    if not recipe_of(svm).explicit or svm.kernel == "precomputed":
         return f"kernel={svm.kernel!r} needs all rows at once; give n_landmarks, or use kernel='linear' for a stream."
     if svm.batch_size == "all":
         return "batch_size='all' needs all rows at once; give a number for a stream."
@@ -66,7 +67,7 @@ def fit_stream(
     clock = Clock(svm.max_time, time.perf_counter() if started is None else started)
     keeper = _keeper(svm, source, split, scaling)
     with progress_shown(type(svm).__name__, svm.verbose) as (record, progress):
-        work = Work(clock, progress, readings=2.0 + svm._schedule().max_passes)
+        work = Work(clock, progress, readings=2.0 + recipe_of(svm).schedule().max_passes)
         known = None if keeper is None else keeper.looked(source, scaler_for)
         found, scaler = known or _looked(svm, source, work, scaler_for, split)
         return _trained(svm, Run(svm, source, found, scaler, split, work, record), keeper, scored)
@@ -113,5 +114,5 @@ def _trained(svm, run: Run, keeper, scored: bool) -> Streamed:
     svm._ended_early = clock.interrupted or clock.timed_out
     if keeper is not None and not svm._ended_early:
         keeper.done()
-    svm._warn_if_missed(solution)
+    recipe_of(svm).warn_if_missed(solution)
     return run.streamed

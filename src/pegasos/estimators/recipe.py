@@ -1,0 +1,337 @@
+"""Recipe: what the parameters of an estimator ask for.
+
+From targets to columns, from rows to what the solver is given, and from a solution to fitted attributes. Estimators,
+searches, streams and clusters train through a recipe, so that a fit means the same in all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from pegasos.estimators import devices, validation
+from pegasos.estimators.warm_start import Memory, missing_for_partial_fit, without_rows
+from pegasos.kernels import Kernel, kernel_class, make_kernel, scale_gamma, squared_norms
+from pegasos.utils.arrays import on_gpu, to_device_of, to_host
+
+DEFAULT_CACHE_MB = 2000
+DEFAULT_PASSES = 20
+DEFAULT_PASSES_WITH_TOL = 1000
+FEATURES_SHARE = 0.5  # of the cache that features of landmarks may take; the rest is for states
+FITTED_BY_SOME = (
+    "coef_", "support_", "support_vectors_", "dual_coef_", "violations_", "n_support_", "objective_", "dual_gap_",
+    "history_",
+)  # fmt: skip
+
+
+class EncodedTargets(NamedTuple):
+    """The targets of some rows as the solver takes them."""
+
+    problems: Any  # `Problems`: the columns, without a lam
+    attributes: dict[str, Any]  # fitted attributes that say what the columns stand for
+    offset: Any = 0.0  # what was taken off the targets of each column
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """In which features of the rows the model is linear.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    bias : float
+        The constant feature; 0: none.
+    landmarks : Landmarks or None
+    squares : ndarray or None
+        Squared norms of the rows, where they are known.
+    """
+
+    kernel: Kernel
+    bias: float
+    landmarks: Any = None
+    squares: np.ndarray | None = None
+
+
+class Recipe:
+    """What an estimator's parameters ask for; `ClassifierRecipe` and `RegressorRecipe` know their targets.
+
+    The estimator's parameters are read when they are asked for; only `store` and `remember` change the estimator.
+    """
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    # --- parameters -----------------------------------------------------------------------------------------------
+
+    @property
+    def explicit(self) -> bool:
+        """Whether the model is linear in features that can be written down: the rows' own, or those of landmarks."""
+        return self.estimator.kernel == "linear" or self.estimator.n_landmarks is not None
+
+    @property
+    def bias(self) -> float:
+        """The constant feature of the intercept; 0: none."""
+        svm = self.estimator
+        wanted = svm.kernel == "linear" if svm.fit_intercept == "auto" else svm.fit_intercept
+        return float(svm.intercept_scaling) if wanted else 0.0
+
+    @property
+    def rule(self):
+        """The `Rule` of the steps."""
+        from pegasos.rules.column import Rule
+
+        return Rule.SDCA if self.estimator.solver == "sdca" else Rule.PEGASOS
+
+    @property
+    def loss(self):
+        """The `Loss` that the solver minimises."""
+        raise NotImplementedError
+
+    def regularised(self, problems):
+        """The columns with the lam that `lam` or `C` asks for."""
+        svm = self.estimator
+        if svm.lam is not None:
+            return problems.with_lam(svm.lam)
+        return problems.with_C(1.0 if svm.C is None else svm.C)
+
+    def schedule(self, seed: int | None = None):
+        """The `Schedule` of a fit; a `seed` at hand spares `random_state` a draw."""
+        from pegasos.problem.schedule import Schedule
+
+        svm = self.estimator
+        passes = svm.max_passes
+        if passes is None:
+            default = DEFAULT_PASSES if svm.tol is None else DEFAULT_PASSES_WITH_TOL
+            passes = default if svm.max_iter is None else np.inf
+        return Schedule(
+            sampling=svm.sampling,
+            seed=check_random_state(svm.random_state).randint(np.iinfo(np.int32).max) if seed is None else seed,
+            batch=None if svm.batch_size == "all" else int(svm.batch_size),
+            max_steps=np.inf if svm.max_iter is None else svm.max_iter,
+            max_passes=passes,
+            tol=svm.tol,
+            max_time=svm.max_time,
+            average=svm.average,
+            project=bool(svm.project),
+            count_violations=not self.explicit,
+        )
+
+    def cache_bytes(self, X=None, taken: float = 0.0) -> float:
+        """Memory that kernel values and gathered rows may take where the rows X are, with what they have `taken`."""
+        size = self.estimator.cache_size
+        if on_gpu(X):
+            free = devices.free_bytes() + taken
+            return devices.FREE_SHARE * free if size is None else min(1e6 * size, free)
+        return 1e6 * (DEFAULT_CACHE_MB if size is None else size)
+
+    # --- targets ----------------------------------------------------------------------------------------------------
+
+    def checked(self, X, y, *, reset: bool = True):
+        """Rows and targets as `fit` takes them; raises for what it does not take."""
+        raise NotImplementedError
+
+    def encoded(self, y, sample_weight, dtype, offset=None) -> EncodedTargets:
+        """The columns of checked targets; `dtype` is that of the rows, `offset` what is taken off if that is known."""
+        raise NotImplementedError
+
+    # --- rows -------------------------------------------------------------------------------------------------------
+
+    def kernel(self, X, weights) -> Kernel:
+        """The kernel on these rows, whose spread decides on gamma="scale"."""
+        svm = self.estimator
+        if svm.gamma == "auto":
+            return self.kernel_with(1.0 / X.shape[1])
+        scaled = svm.gamma == "scale" and kernel_class(svm.kernel).uses("gamma")
+        return self.kernel_with(scale_gamma(X, weights) if scaled else 1.0)
+
+    def kernel_with(self, gamma: float) -> Kernel:
+        """The kernel where gamma="scale" or "auto" stands for this number."""
+        svm = self.estimator
+        gamma = gamma if isinstance(svm.gamma, str) else svm.gamma
+        parameters = {"gamma": float(gamma), "degree": svm.degree, "coef0": svm.coef0}
+        return make_kernel(svm.kernel, svm.kernel_params, **parameters)
+
+    def feature_map(self, X, weights) -> FeatureMap:
+        """The features of these rows, landmarks left out."""
+        kernel = self.kernel(X, weights)
+        return FeatureMap(kernel, self.bias, squares=squared_norms(X) if kernel.from_features else None)
+
+    def landmarks(self, X, kernel: Kernel, seed: int, among: np.ndarray | None = None):
+        """Landmarks among the rows of X, or among some of them; None where none are asked for."""
+        from pegasos.kernels.nystroem import choose
+
+        svm = self.estimator
+        if svm.n_landmarks is None:
+            return None
+        n_rows = X.shape[0] if among is None else len(among)
+        if svm.n_landmarks > n_rows:
+            validation.warn_user(
+                f"n_landmarks={svm.n_landmarks} is more than the {n_rows} rows: all of them are landmarks.",
+                UserWarning,
+            )
+        return choose(X, kernel, svm.n_landmarks, svm.landmarks, seed, among)
+
+    def rows(
+        self, X, features: FeatureMap, schedule, *, until: float = np.inf, matrix=None, keep: bool = True,
+        share: float = 1.0,
+    ):  # fmt: skip
+        """The `Rows` that the solver takes.
+
+        Parameters
+        ----------
+        X : ndarray, CSR matrix or array on a GPU
+        features : FeatureMap
+        schedule : Schedule
+        until : float
+            ``time.perf_counter()`` at which a kernel matrix, or features of landmarks, have to be complete.
+        matrix : ndarray, optional
+            The kernel matrix, if it is known.
+        keep : bool
+            Whether a kernel matrix may be computed and kept.
+        share : float
+            The part of `cache_bytes` that may be used.
+        """
+        from pegasos.rows import GatheredRows, KernelRows, KernelStorage
+
+        kernel, bias, squares = features.kernel, features.bias, features.squares
+        if self.explicit and not on_gpu(X):
+            sdca, passes = self.estimator.solver == "sdca", schedule.draws(X.shape[0]) / X.shape[0]
+            most = FEATURES_SHARE * self.cache_bytes() if sdca or passes > 1 else 0.0
+            return explicit_rows(X, features, most_bytes=most, sdca=sdca, until=until)
+        room = share * self.cache_bytes(X)
+        if kernel.is_linear:
+            assert squares is not None
+            return GatheredRows(X, bias, squares, most_bytes=room, **devices.backend_of(X))
+        storage = KernelStorage(room, schedule.draws(X.shape[0]), until, matrix, keep)
+        return KernelRows(X, kernel, bias, squares, storage, **devices.backend_of(X))
+
+    def definite(self, X, kernel: Kernel) -> bool:
+        """Whether there is a certificate: features of landmarks have one, whatever the kernel."""
+        explicit = self.explicit and not kernel.stationary  # values of a stationary kernel may underflow: look at them
+        return True if explicit else validation.check_definite(X, kernel, self.estimator.tol)
+
+    # --- fitted attributes ------------------------------------------------------------------------------------------
+
+    def model_attributes(self, model: np.ndarray, X, features: FeatureMap, offset=0.0) -> dict[str, Any]:
+        """What predicting needs of a model (n_state, n_columns); `offset` was taken off the targets."""
+        kernel, bias, landmarks = features.kernel, features.bias, features.landmarks
+        intercept = model[-1] * model.dtype.type(bias) if bias > 0 else np.zeros(model.shape[1], model.dtype)
+        found = {"intercept_": (intercept + offset).astype(model.dtype), "_kernel": kernel}
+        if kernel.is_linear:
+            return found | {"coef_": np.ascontiguousarray(model[: X.shape[1]].T)}
+        if landmarks is not None:
+            return found | {
+                "support_": landmarks.index,
+                "support_vectors_": np.empty((0, 0), X.dtype) if landmarks.rows is None else landmarks.rows,
+                "dual_coef_": np.ascontiguousarray(landmarks.coefficients(model[: landmarks.n_features]).T),
+            }
+        coefficients = model[: X.shape[0]]
+        support = np.flatnonzero(coefficients.any(axis=1))
+        rows = np.empty((0, 0), X.dtype) if kernel.is_precomputed else to_host(X[to_device_of(support, X)])
+        return found | {
+            "support_": support,
+            "support_vectors_": rows,
+            "dual_coef_": np.ascontiguousarray(coefficients[support].T),
+        }
+
+    def run_attributes(self, solution) -> dict[str, Any]:
+        """What there is to know about a solve."""
+        found = {"t_": solution.steps.copy(), "n_iter_": int(solution.steps.max()), "history_": solution.history}
+        if solution.certificate is not None:
+            found |= {"objective_": solution.certificate.objective, "dual_gap_": solution.certificate.gap}
+        if solution.state.violations.size:
+            support = np.flatnonzero(solution.model[: len(solution.state.violations)].any(axis=1))
+            found["violations_"] = np.ascontiguousarray(solution.state.violations[support].T)
+        return found
+
+    def count_support(self, y) -> None:
+        """Count the support rows as far as the targets y of the training rows tell them apart."""
+
+    def store(self, attributes: dict[str, Any]) -> None:
+        """Give the estimator these fitted attributes, and take away those of an earlier fit that it has no more."""
+        for name in FITTED_BY_SOME:
+            if hasattr(self.estimator, name):
+                delattr(self.estimator, name)
+        for name, value in attributes.items():
+            setattr(self.estimator, name, value)
+
+    def warn_if_missed(self, solution) -> None:
+        """Warn where time, Ctrl-C or the number of passes ended a solve before `tol` was reached."""
+        certificate, steps, tol = solution.certificate, int(solution.steps.max()), self.estimator.tol
+        if solution.interrupted:
+            gap = certificate.gap.max()
+            known = "its gap is not known" if np.isnan(gap) else f"with a gap of at most {gap:.3g}"
+            validation.warn_unconverged(f"Interrupted after {steps} steps: the model is the one reached, {known}.")
+        elif solution.timed_out and solution.steps.min() == 0:
+            validation.warn_unconverged("max_time ended the fit before every column took a step.")
+        elif solution.timed_out and np.isnan(certificate.objective).any():
+            validation.warn_unconverged(
+                f"max_time left no time for a certificate after {steps} steps: the gap is not known."
+            )
+        if tol is not None and (worst := certificate.relative_gap.max()) > tol:
+            validation.warn_unconverged(
+                f"The gap reached {worst:.3g}, above tol={tol:g}, after {steps} steps. Increase max_passes or "
+                "max_iter, raise lam (lower C), or use solver='sdca'."
+            )
+
+    # --- going on from an earlier fit -------------------------------------------------------------------------------
+
+    @property
+    def memory(self) -> Memory | None:
+        """What the last fit has left to go on from."""
+        return getattr(self.estimator, "_memory", None)
+
+    def resume_key(self, features: FeatureMap, attributes: dict[str, Any]) -> dict[str, Any]:
+        """What cannot change from one fit to the next that goes on from it, by name."""
+        svm, linear = self.estimator, features.kernel.is_linear
+        names = [name for name in ("solver", "loss", "multi_class", "epsilon") if hasattr(svm, name)]
+        found = {"kernel": "linear" if linear else features.kernel, "n_features": svm.n_features_in_}
+        if not linear:
+            found |= {"n_landmarks": svm.n_landmarks, "landmarks": svm.landmarks}
+        return (
+            found | {name: getattr(svm, name) for name in names} | {"the constant feature": features.bias} | attributes
+        )
+
+    def remember(self, state, resume_key: dict[str, Any], rows_id: str | None, landmarks, offset) -> None:
+        """Keep the state of a fit if `warm_start` or `partial_fit` may go on from it."""
+        memory = None
+        if self.estimator.warm_start:
+            memory = Memory(state, resume_key, rows_id, landmarks, offset)
+        elif missing_for_partial_fit(self.estimator) is None:
+            memory = Memory(without_rows(state), resume_key, None, landmarks, offset)
+        self.estimator._memory = memory
+
+    def remember_online(self, state, resume_key: dict[str, Any], landmarks, offset) -> None:
+        """Keep the state of a call of `partial_fit` for the next one."""
+        self.estimator._memory = Memory(without_rows(state), resume_key, None, landmarks, offset)
+
+
+def with_gamma_of(kernel: Kernel, landmarks) -> Kernel:
+    """The kernel with the gamma of the landmarks' own, which were chosen among other rows."""
+    known = None if landmarks is None else getattr(landmarks.kernel, "gamma", None)
+    if known is None or not kernel.uses("gamma"):
+        return kernel
+    return replace(kernel, gamma=known)  # type: ignore[call-arg]
+
+
+def explicit_rows(X, features: FeatureMap, *, most_bytes: float, sdca: bool, until: float = np.inf):
+    """The `Rows` of a model that is linear in the rows' own features, or in those of landmarks.
+
+    Features of landmarks are computed once and kept if they take at most so many bytes and are complete `until` then.
+    """
+    from pegasos.rows import DenseRows, LandmarkRows, SparseRows
+    from pegasos.rows.kernel import in_time_for
+
+    landmarks, bias = features.landmarks, features.bias
+    if landmarks is None:
+        if hasattr(X, "indptr"):
+            return SparseRows(X, bias, features.squares)
+        return DenseRows(np.ascontiguousarray(X), bias, features.squares)  # steps go over single rows
+    if float(X.shape[0]) * landmarks.n_features * X.dtype.itemsize <= most_bytes:
+        values = landmarks.features_if(X, in_time_for(until))
+        if values is not None:
+            return DenseRows(values, bias)
+    return LandmarkRows(X, landmarks, bias, bounded=sdca and features.kernel.stationary)
