@@ -5,8 +5,8 @@ that name reads the tensors and checks that they fill the file without gaps. Two
 
 * The header is parsed and limited before the library opens the file, since a file may come from anyone.
 * The file is written. The library puts the entries of the metadata in random order, where the checksum needs a known
-  place; it reports a full disk in words, without an error number; and it writes to a temporary file under a random
-  name, which a killed run would leave behind.
+  place; it reports a full disk in words, without an error number; and it renames a temporary file over its target,
+  even over a device, and leaves it behind where the process is killed.
 """
 
 from __future__ import annotations
