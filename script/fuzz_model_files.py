@@ -2,8 +2,8 @@
 
     python script/fuzz_model_files.py --count 20000 --seed 0
 
-Prints a table by kind of mutation. A file that raises anything but ModelFormatError, takes more than a second or
-200 MB, or that a checksum should have caught, is a failure, named with the number that makes it again (--only).
+Prints a table by kind of mutation. It is a failure if a file raises anything but ModelFormatError, takes more than a
+second or 200 MB, or loads although its checksum is wrong; each is printed with its number, to repeat it with --only.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from sklearn.svm import SVC
 import pegasos
 from model_files import join, split
 from pegasos import PegasosClassifier, PegasosRegressor
+from pegasos.container import file as container
 from pegasos.storage import describe
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -139,6 +140,23 @@ def test_describe_tells_what_is_in_a_file(multiclass, tmp_path):
     assert found["tensors"]["intercept_"] == ((4,), "float64")
     assert found["size"] == os.path.getsize(path)
     assert found["about"] is None
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_read_again(binary, tmp_path, monkeypatch):
+    X, y = binary
+    path, other = tmp_path / "model", tmp_path / "other"
+    PegasosClassifier(lam=0.1).fit(X, y).save(path)
+    expected = PegasosClassifier(lam=1.0).fit(X, y)
+    expected.save(other)
+    safe_open = container.safe_open
+
+    def after_replacing(place, *args, **kwargs):
+        if other.exists():
+            os.replace(other, path)
+        return safe_open(place, *args, **kwargs)
+
+    monkeypatch.setattr(container, "safe_open", after_replacing)
+    np.testing.assert_array_equal(pegasos.load(path).coef_, expected.coef_)
 
 
 def test_nothing_unpickles_on_the_way(binary, tmp_path, monkeypatch):

@@ -5,8 +5,8 @@ that name reads the tensors and checks that they fill the file without gaps. Two
 
 * The header is parsed and limited before the library opens the file, since a file may come from anyone.
 * The file is written. The library puts the entries of the metadata in random order, where the checksum needs a known
-  place; it reports a full disk in words, without an error number; and it writes to a temporary file under a random
-  name, which a killed run would leave behind.
+  place; it reports a full disk in words, without an error number; and it renames a temporary file over its target,
+  even over a device, and leaves it behind where the process is killed.
 """
 
 from __future__ import annotations
@@ -130,14 +130,23 @@ def _bytes_of(array: np.ndarray) -> memoryview:
 
 def read(path: Path) -> tuple[Header, dict[str, np.ndarray]]:
     """The header and all tensors, after the checksum has been found right."""
+    before = _identity(path)
     header = read_header(path)
     with _library(path) as file:
         arrays = {name: file.get_tensor(name) for name in file.offset_keys()}
     if _digest(header.raw, arrays) != header.digest:
+        if _identity(path) != before:  # it was replaced between the header and the tensors
+            return read(path)
         raise ModelFormatError("the checksum is wrong, so the file is damaged")
     for array in arrays.values():
         _check_truths(array)
     return header, arrays
+
+
+def _identity(path: Path) -> tuple[int, int, int]:
+    """What differs between a file and one that has replaced it."""
+    found = os.stat(path)
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def read_one(path: Path, name: str) -> np.ndarray:
