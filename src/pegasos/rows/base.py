@@ -99,10 +99,10 @@ class Rows:
         """An empty state."""
         return self.xp.zeros((self.n_state + (self.bias > 0), n_columns), self.dtype)
 
-    def block(self, index, *, whole: bool = False) -> Block:
-        """The rows `index`, an array or a slice; `whole` if all of what is known of them will be needed."""
+    def block(self, index, *, full_rows: bool = False) -> Block:
+        """The rows `index`, an array or a slice; `full_rows`: of a kept kernel matrix, full rows will be needed."""
         numbers = self.xp.arange(self.n_rows)[index] if isinstance(index, slice) else index
-        return Block(numbers, self._values(index, whole))
+        return Block(numbers, self._values(index, full_rows))
 
     def blocks(self, index: np.ndarray | None = None) -> Iterator[Block]:
         """All rows, or those of `index`, in blocks of a size that products like."""
@@ -171,7 +171,7 @@ class Rows:
     def _way(self, columns_per_row):
         return Way.BLOCKS
 
-    def _values(self, index, whole):
+    def _values(self, index, full_rows):
         return self.X[index]
 
     def _products(self, block: Block, sums: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ class GatheredRows(Rows):
         """An empty state; a column's numbers lie side by side."""
         return self.xp.asfortranarray(super().zeros(n_columns))
 
-    def _values(self, index, whole):
+    def _values(self, index, full_rows):
         index = self.xp.arange(self.n_rows)[index] if isinstance(index, slice) else index
         return self.backend.gathered(self.X, index, self.constant)
 

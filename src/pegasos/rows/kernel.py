@@ -160,10 +160,10 @@ class KernelRows(Rows):
             for block in self.blocks():
                 state.products[block.rows] = self._products(block, state.sums[: self.n_state].astype(self.dtype)).T
 
-    def _values(self, index, whole):
+    def _values(self, index, full_rows):
         if self.matrix is None:
             return self.X[index]
-        return Strip(self.matrix[index]) if whole else index
+        return Strip(self.matrix[index]) if full_rows else index
 
     def _strip(self, block) -> np.ndarray:
         """The block's rows of the matrix."""

@@ -56,7 +56,7 @@ class LandmarkRows(Rows):
         """Numbers that a row and a column exchange in one step, roughly."""
         return float(self.n_state)
 
-    def _values(self, index, whole):
+    def _values(self, index, full_rows):
         return FeatureBlock(self.landmarks, self.X[index])
 
     def _products(self, block, sums):

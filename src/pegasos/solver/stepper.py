@@ -101,7 +101,7 @@ class Stepper:
         wide = (
             n_columns >= WIDE_COLUMNS and not self.project and not backend.ON_GPU
         )  # a fold would reach back into parts
-        block = rows.block(index, whole=wide)
+        block = rows.block(index, full_rows=wide)
         room = xp.empty if backend.ON_GPU else xp.zeros  # whose threads write every pull
         pulls = room((n_columns, len(index)), rows.dtype)
         weighted = room(pulls.shape, rows.dtype) if state.weighted.size else pulls[:0, :0]
