@@ -9,9 +9,8 @@ import pytest
 from scipy import sparse
 
 from pegasos import io
-from pegasos.io import DataError
-from pegasos.streaming import pieces
-from pegasos.streaming.source import NotInPieces, open_source
+from pegasos.io import DataError, NotInPieces, open_source
+from pegasos.io.text import pieces
 from streams import all_rows, complaint, csv, libsvm, opened
 
 RNG = np.random.default_rng(0)
@@ -132,7 +131,7 @@ def test_labels_that_turn_out_to_be_words_are_words_from_the_beginning(write):
     source, found = opened(path, chunk=50)
     assert found.classes.tolist() == ["1", "1.0", "one"]
     assert found.counts.tolist() == [30, 30, 1]
-    assert source.words
+    assert source.text_labels
 
 
 def test_whole_numbers_and_others_are_numbers(write):

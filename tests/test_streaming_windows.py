@@ -9,8 +9,10 @@ import pytest
 from scipy import sparse
 
 from pegasos.backends.threads import alone, blas_threads
+from pegasos.io import open_source
+from pegasos.io.source import InMemorySource
 from pegasos.streaming.prefetch import ahead
-from pegasos.streaming.source import InMemory, Split, open_source
+from pegasos.streaming.split import Split
 from pegasos.streaming.windows import chunks, chunks_of_window, order_of, windows
 from streams import libsvm
 
@@ -21,7 +23,7 @@ def numbered(n_rows=N_ROWS, rows_each=8, csr=False):
     """A source whose labels are the numbers of its rows."""
     X = np.arange(3.0 * n_rows).reshape(n_rows, 3) + 1
     X = sparse.csr_matrix(X) if csr else X
-    return InMemory("rows", X, np.arange(n_rows), chunk=rows_each * 3 * 8)
+    return InMemorySource("rows", X, np.arange(n_rows), chunk=rows_each * 3 * 8)
 
 
 def readers():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.estimators.validation import check_regularisation
-from pegasos.io.base import DataError
+from pegasos.io import DataError
 from pegasos.problem.columns import Problems, regression
 from pegasos.problem.job import zero_objectives
 from pegasos.streaming.survey import Look

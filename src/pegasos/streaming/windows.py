@@ -18,8 +18,8 @@ import numpy as np
 from scipy.sparse import vstack
 
 from pegasos.backends.threads import blas_threads
+from pegasos.io.source import Chunk, Source
 from pegasos.streaming.prefetch import ahead
-from pegasos.streaming.source import Chunk, Source
 
 WINDOW = 32 << 20  # bytes of rows that meet the solver at a time; about as many again are read ahead
 
