@@ -38,6 +38,7 @@ def same_as_read(path, *, least_chunks=3, chunk=60, **wishes):
     assert (source.feature_names, source.label_name) == (whole.feature_names, whole.label_name)
     assert source.first_index == whole.first_index
     assert source.format == whole.format
+    assert open_source(path, chunk=chunk, **wishes).read().fingerprint == whole.fingerprint
     if found.classes is not None:
         classes, counts = np.unique(whole.y, return_counts=True)
         np.testing.assert_array_equal(found.classes, classes)
@@ -124,6 +125,14 @@ def test_columns_are_chosen_as_in_memory(write):
     same_as_read(path, label=0)
     test = open_source(path, n_features=5, feature_names=["e", "d", "c", "b", "a"], usual_label="kind", chunk=50)
     np.testing.assert_array_equal(all_rows(test)[0], DENSE[:, ::-1])
+
+
+def test_where_features_count_from_is_not_guessed_chunk_by_chunk(write):
+    path = write(LIBSVM, "rows.svm")
+    with pytest.raises(NotInPieces, match="count from 0 or from 1"):
+        open_source(path, n_features=5)
+    source = open_source(path, n_features=5, first_index=1, chunk=60)
+    np.testing.assert_array_equal(all_rows(source)[0].toarray(), DENSE)
 
 
 def test_labels_that_turn_out_to_be_words_are_words_from_the_beginning(write):
@@ -259,6 +268,22 @@ def test_csr_parts_of_an_npz_file(tmp_path):
     X = sparse.csr_matrix(DENSE.astype(np.float32))
     np.savez(path, data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, y=LABELS)
     same_as_read(path, chunk=200)
+
+
+def test_csr_parts_out_of_order_and_twice(tmp_path):
+    path = tmp_path / "rows.npz"
+    parts = dict(data=[1.0, 2.0, 3.0, 4.0], indices=[2, 0, 1, 1], indptr=[0, 2, 4], shape=[2, 3], y=[0, 1])
+    np.savez(path, **parts)
+    same_as_read(path, chunk=8, least_chunks=2)
+    np.testing.assert_array_equal(io.read(path).X.toarray(), [[2, 0, 1], [0, 7, 0]])
+
+
+def test_labels_in_one_row_are_read_whole_only(tmp_path):
+    path = tmp_path / "rows.npz"
+    np.savez(path, X=DENSE, y=LABELS[None])
+    np.testing.assert_array_equal(io.read(path).y, LABELS)
+    with pytest.raises(NotInPieces, match="side by side in one row"):
+        open_source(path)
 
 
 def test_the_test_part_of_a_file_is_a_source_of_its_own(tmp_path):

@@ -80,7 +80,7 @@ def load(name_or_path: str | os.PathLike, *, label: str | int | None = None, **o
         if not os.path.exists(name) and os.path.basename(name) == name:
             raise DataError(_unknown(name))
         return read(name, label=label, **options)
-    asked = ReadOptions(label, options.get("n_features"), options.get("feature_names"))
+    asked = ReadOptions(label, None, options.get("n_features"), options.get("feature_names"))
     asked.check_no_label_choice(name, "the labels of a known data set are its own")
     dataset = _embedded(name) if name in _EMBEDDED else _larger(name, _KNOWN[name])
     asked.check_width(name, dataset.n_features)

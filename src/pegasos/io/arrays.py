@@ -5,20 +5,20 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 
 from pegasos.io.dataset import DataError, Dataset, reason
 from pegasos.io.labels import count_of_labels, labels_from_array
 from pegasos.io.options import ReadOptions
-from pegasos.io.source import Chunk, NotInPieces, ReadChunk, Source, rows_per_chunk
+from pegasos.io.source import NotInPieces, SlicedSource, Source
 
 SPARSE = ("data", "indices", "indptr", "shape")
 _LAYOUTS = "X and y; X_train, y_train, X_test, y_test; or the CSR parts data, indices, indptr, shape and y"
@@ -40,24 +40,6 @@ class ArrayRoles:
         """The arrays that have a role."""
         rows = SPARSE if self.x is None else (self.x,)
         return [name for name in (*rows, self.y, self.x_test, self.y_test) if name is not None]
-
-
-class FileArray(Protocol):
-    """An array in a file."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Its shape."""
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Its type."""
-
-    def rows(self, first: int = 0, last: int | None = None) -> np.ndarray:
-        """The rows first..last-1; without `last`, up to the end."""
-
-    def check_in_pieces(self) -> None:
-        """Raise NotInPieces if it can only be read whole."""
 
 
 class NpzArray:
@@ -134,44 +116,30 @@ class Hdf5Array:
         """Any rows of it can be read."""
 
 
-class ArraySource(Source):
+FileArray = NpzArray | Hdf5Array
+
+
+class ArraySource(SlicedSource):
     """Rows of arrays; `roles` says which arrays are the rows and their labels."""
 
     def __init__(self, path: Path, kind: str, arrays: dict[str, FileArray], roles: ArrayRoles, chunk: int):
         super().__init__(path)
         self.format, self.arrays, self.roles, self.chunk = kind, arrays, roles, chunk
         if roles.x is None:
-            self.n_rows, self.n_features, bytes_per_row = self._csr_shape()
+            n_rows, self.n_features, bytes_per_row = self._csr_shape()
         else:
             shape = arrays[roles.x].shape
             if len(shape) < 2 or 0 in shape:
                 raise DataError(f"{self.name}: {roles.x} has shape {shape}; rows and columns are needed.")
-            self.n_rows, self.n_features = shape[0], prod(shape[1:])
+            n_rows, self.n_features = shape[0], prod(shape[1:])
             self.image_shape = (shape[1], shape[2]) if len(shape) == 3 else None
             bytes_per_row = self.n_features * max(4, arrays[roles.x].dtype.itemsize)
-        self.n_rows_each = rows_per_chunk(bytes_per_row, chunk)
-        self.n_places = -(-self.n_rows // self.n_rows_each)
+        self._set_size(n_rows, bytes_per_row, chunk)
         self.labelled = roles.y is not None
         if roles.y is not None:
             n_labels = count_of_labels(arrays[roles.y].shape, self.name, roles.y)
-            if n_labels != self.n_rows:
-                raise DataError(f"{self.name}: {roles.y} has {n_labels} labels for {self.n_rows} rows.")
-
-    def tasks(self, order: Sequence[int] | None = None) -> Iterator[ReadChunk]:
-        """Functions that read slices."""
-        for number in range(self.n_places or 0) if order is None else order:
-            yield partial(self._slice, int(number) * self.n_rows_each)
-
-    def _slice(self, first: int) -> Chunk:
-        self.check_unchanged()
-        last = min(first + self.n_rows_each, self.n_rows)
-        X, y = self._rows(first, last)
-        assert y is not None
-        return Chunk(X, y, first, (last - first) / self.n_rows)
-
-    def rows(self) -> tuple[Any, np.ndarray | None]:
-        """All rows at once."""
-        return self._rows(0, self.n_rows)
+            if n_labels != n_rows:
+                raise DataError(f"{self.name}: {roles.y} has {n_labels} labels for {n_rows} rows.")
 
     def read(self) -> Dataset:
         """The whole file, with the test rows it brings along."""
@@ -204,7 +172,7 @@ class ArraySource(Source):
                 "save them as a vector, or read the file into memory (--stream no)."
             )
 
-    def _rows(self, first: int, last: int) -> tuple[Any, np.ndarray | None]:
+    def slice(self, first: int, last: int) -> tuple[Any, np.ndarray | None]:
         """Features and labels of the rows first..last-1."""
         x, y = self.roles.x, self.roles.y
         X = self._csr_rows(first, last) if x is None else self._dense_rows(x, first, last)
@@ -220,7 +188,7 @@ class ArraySource(Source):
     def _csr_shape(self) -> tuple[int, int, float]:
         """Rows, features, and bytes that a row takes on average, if the CSR parts fit together by their sizes."""
         data, indices, indptr, shape = (self.arrays[part] for part in SPARSE)
-        if any(len(part.shape) != 1 for part in (data, indices, indptr, shape)):
+        if any(len(part.shape) != 1 for part in (data, indices, indptr)):
             raise DataError(f"{self.name}: data, indices, indptr and shape must be arrays of one dimension.")
         sizes = shape.rows()
         if sizes.shape != (2,) or sizes.dtype.kind not in "iu" or not (sizes > 0).all():
@@ -258,6 +226,7 @@ class ArraySource(Source):
         check_finite(self.name, "data", values.reshape(-1, 1), begin)
         X = csr_matrix((values, columns, ends - ends[0]), shape=(last - first, width))
         if not X.has_canonical_format:
+            X = X.copy()  # what was read may be read-only
             X.sum_duplicates()
         return X
 

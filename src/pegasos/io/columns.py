@@ -44,7 +44,8 @@ def choose_columns(file: str, names: list[str] | None, n_columns: int, options: 
         return _by_count(file, names, n_columns, options)
     if n_columns == 1:
         raise DataError(f"{file} has one column; a table needs at least one feature and a label.")
-    label = n_columns - 1 if options.label is None else _place(file, names, n_columns, options.label)
+    wanted = options.label_column
+    label = n_columns - 1 if wanted is None else _place(file, names, n_columns, wanted)
     return _without_index(file, _all_but(label, n_columns, names))
 
 
@@ -66,11 +67,12 @@ def _by_name(file: str, names: list[str], options: ReadOptions) -> Columns:
         raise DataError(f"{file} has no column {missing[0]!r}{more}, which is a feature of the model.")
     features = [places[name] for name in wanted]
     others = [column for column in range(len(names)) if names[column] not in set(wanted)]
-    label = others[0] if len(others) == 1 and options.label is None else None
-    if options.label is not None:
-        label = _find(names, len(names), options.label)
+    wanted_label = options.label_column
+    label = others[0] if len(others) == 1 and wanted_label is None else None
+    if wanted_label is not None:
+        label = _find(names, len(names), wanted_label)
         label = label if label in others else None
-        if label is None and options.label_required:
+        if label is None and options.label is not None:
             raise DataError(f"{file} has no column {options.label!r} besides the features of the model.")
     left_out = [names[column] for column in others if column != label]
     if left_out:
@@ -84,19 +86,17 @@ def _by_name(file: str, names: list[str], options: ReadOptions) -> Columns:
 
 def _by_count(file: str, names: list[str] | None, n_columns: int, options: ReadOptions) -> Columns:
     """The columns of a table without the names of the features: as many as the model has, with a label or without."""
-    width = options.width or 0
-    named = isinstance(options.label, str) and names is not None and options.label in names
-    if n_columns == width and not named and not (options.label_required and options.label is not None):
+    width, wanted = options.width or 0, options.label_column
+    named = isinstance(wanted, str) and names is not None and wanted in names
+    if n_columns == width and not named and options.label is None:
         return Columns(list(range(n_columns)), None, names)
     if n_columns == width + 1:
         label = n_columns - 1
-        if options.label is not None and (options.label_required or _find(names, n_columns, options.label) is not None):
-            label = _place(file, names, n_columns, options.label)
+        if wanted is not None and (options.label is not None or _find(names, n_columns, wanted) is not None):
+            label = _place(file, names, n_columns, wanted)
         return _all_but(label, n_columns, names)
     if n_columns == width:
-        raise DataError(
-            f"{file} has {width - 1} columns besides {options.label!r}, but the model has {width} features."
-        )
+        raise DataError(f"{file} has {width - 1} columns besides {wanted!r}, but the model has {width} features.")
     raise DataError(
         f"{file} has {n_columns} {'column' if n_columns == 1 else 'columns'}, but the model has {width} "
         f"{'feature' if width == 1 else 'features'} ({width + 1} with a label)."

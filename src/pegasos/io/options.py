@@ -11,25 +11,16 @@ from pegasos.io.dataset import DataError
 class ReadOptions:
     """The label column to read, and the features of the model that the rows are for, if they are to be predicted."""
 
-    label: str | int | None = None
+    label: str | int | None = None  # the column that was asked for
+    usual_label: str | int | None = None  # that of the training file, which this one may lack
     n_features: int | None = None
     feature_names: list[str] | None = None
     first_index: int | None = None
-    label_required: bool = True  # or `label` is what the training file has, and this one may lack
 
-    @classmethod
-    def of(
-        cls,
-        label: str | int | None,
-        usual_label: str | int | None,
-        n_features: int | None,
-        feature_names: list[str] | None,
-        first_index: int | None,
-    ) -> ReadOptions:
-        """The options as `read` takes them: a `label` that was asked for goes before the `usual_label`."""
-        if label is None:
-            return cls(usual_label, n_features, feature_names, first_index, label_required=False)
-        return cls(label, n_features, feature_names, first_index)
+    @property
+    def label_column(self) -> str | int | None:
+        """The label column to look for."""
+        return self.usual_label if self.label is None else self.label
 
     @property
     def width(self) -> int | None:
@@ -40,7 +31,7 @@ class ReadOptions:
 
     def check_no_label_choice(self, name: str, instead: str) -> None:
         """Raise DataError if a label column is asked for in a file `name` whose format has none to choose."""
-        if self.label is not None and self.label_required:
+        if self.label is not None:
             raise DataError(f"{name}: a label column ({self.label!r}) can be chosen in tables only; {instead}.")
 
     def check_width(self, name: str, n_columns: int) -> None:

@@ -33,11 +33,9 @@ class ParquetSource(Source):
         self.n_places = len(groups)
         if not self.names or self.begins[-1] == 0:
             raise DataError(f"{path.name} is empty: it holds no rows.")
-        columns = self.columns = choose_columns(path.name, self.names, len(self.names), options)
+        self.columns = choose_columns(path.name, self.names, len(self.names), options)
+        self.set_columns(self.columns)
         self.labels_optional = options.width is not None
-        self.n_features, self.labelled = len(columns.features), columns.label is not None
-        self.feature_names, self.label_name = columns.feature_names, columns.label_name
-        self.label_column = columns.label
         self.n_rows_each = rows_per_chunk(8 * len(self.names), chunk)
 
     def rows(self) -> tuple[np.ndarray, np.ndarray | None]:

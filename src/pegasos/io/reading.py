@@ -50,7 +50,7 @@ def read(
     """
     path = Path(path)
     check_readable(path)
-    options = ReadOptions.of(label, usual_label, n_features, feature_names, first_index)
+    options = ReadOptions(label, usual_label, n_features, feature_names, first_index)
     with open(path, "rb") as file:
         kind = kind_of_file(file)
         if kind in ("zip", "hdf5", "parquet"):
@@ -68,24 +68,17 @@ def read(
     return text_in_memory(path, data, options).read()
 
 
-def open_source(
-    path: str | os.PathLike,
-    *,
-    label: str | int | None = None,
-    n_features: int | None = None,
-    feature_names: list[str] | None = None,
-    first_index: int | None = None,
-    usual_label: str | int | None = None,
-    chunk: int = CHUNK,
-) -> Source:
+def open_source(path: str | os.PathLike, *, chunk: int = CHUNK, **options) -> Source:
     """Open a file to be read in chunks, which hold the same rows and labels and raise the same errors as `read`.
 
     Parameters
     ----------
-    path, label, n_features, feature_names, first_index, usual_label
-        As for `read`.
+    path : str or path-like
+        The file.
     chunk : int
         About how many bytes of the file, or of its rows in memory, make a chunk.
+    **options
+        As for `read`.
 
     Returns
     -------
@@ -99,9 +92,8 @@ def open_source(
     DataError
         If it cannot be read as data.
     """
-    path = Path(path)
+    path, asked = Path(path), ReadOptions(**options)
     check_readable(path)
-    options = ReadOptions.of(label, usual_label, n_features, feature_names, first_index)
     with open(path, "rb") as file:
         kind = kind_of_file(file)
     if kind == "idx":
@@ -109,11 +101,11 @@ def open_source(
             f"{path.name} is an IDX file, which cannot be read in pieces; read it into memory (--stream no)."
         )
     if kind in ("zip", "hdf5", "parquet"):
-        source = _binary_source(path, kind, options, chunk)
+        source = _binary_source(path, kind, asked, chunk)
     else:
         from pegasos.io.text.sources import open_text
 
-        source = open_text(path, kind, options, chunk)
+        source = open_text(path, kind, asked, chunk)
     source.check_in_pieces()
     return source
 

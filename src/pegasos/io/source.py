@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pegasos.io.columns import Columns
 from pegasos.io.dataset import DataError, Dataset
 
 CHUNK = 1 << 21  # bytes: many chunks make a window, so that rows from all over the file meet in it
@@ -124,6 +125,15 @@ class Source:
                 raise DataError(f"{self.name} holds no entries index:value, so its rows have no features.")
             self.n_features = highest - self.first_index + 1
 
+    def set_columns(self, columns: Columns) -> None:
+        """Set what the columns of a table say of its rows."""
+        self.n_features, self.labelled, self.label_column = (
+            len(columns.features),
+            columns.label is not None,
+            columns.label,
+        )
+        self.feature_names, self.label_name = columns.feature_names, columns.label_name
+
     def check_in_pieces(self) -> None:
         """Raise NotInPieces if this file can only be read whole."""
 
@@ -147,34 +157,49 @@ def check_stamp(path: Path, found: tuple[int, int], known: tuple[int, int]) -> N
         raise DataError(f"{path.name} changed while it was being read; begin anew when it stays as it is.")
 
 
+class SlicedSource(Source):
+    """Rows that are known by their numbers: a chunk is a slice of them."""
+
+    def _set_size(self, n_rows: int, bytes_per_row: float, chunk: int) -> None:
+        self.n_rows, self.n_rows_each = n_rows, rows_per_chunk(bytes_per_row, chunk)
+        self.n_places = -(-n_rows // self.n_rows_each)
+
+    def slice(self, first: int, last: int) -> tuple[Any, Any]:
+        """Features and labels of the rows first..last-1."""
+        raise NotImplementedError
+
+    def tasks(self, order: Sequence[int] | None = None) -> Iterator[ReadChunk]:
+        """Functions that read slices."""
+        for number in range(self.n_places or 0) if order is None else order:
+            yield partial(self._chunk, int(number) * self.n_rows_each)
+
+    def rows(self) -> tuple[Any, Any]:
+        """All rows at once."""
+        return self.slice(0, self.n_rows)
+
+    def _chunk(self, first: int) -> Chunk:
+        self.check_unchanged()
+        last = min(first + self.n_rows_each, self.n_rows)
+        return Chunk(*self.slice(first, last), first, (last - first) / self.n_rows)
+
+
 def rows_per_chunk(bytes_per_row: float, chunk: int) -> int:
     """How many rows of so many bytes make a chunk."""
     return max(1, int(chunk / max(1.0, bytes_per_row)))
 
 
-class InMemorySource(Source):
+class InMemorySource(SlicedSource):
     """Rows that are in memory already, as a source."""
 
     def __init__(self, name: str, X, y: np.ndarray, chunk: int = CHUNK):
         self.name, self.path, self.X, self.y = name, Path(name), X, y
         self.n_features = X.shape[1]
-        entries = X.nnz if hasattr(X, "indptr") else X.size
-        self.n_rows_each = rows_per_chunk(8 * entries / max(1, X.shape[0]), chunk)
-        self.n_places = -(-X.shape[0] // self.n_rows_each)
-        self.size = 8 * entries
+        self.size = 8 * (X.nnz if hasattr(X, "indptr") else X.size)
+        self._set_size(X.shape[0], self.size / max(1, X.shape[0]), chunk)
 
-    def tasks(self, order: Sequence[int] | None = None) -> Iterator[ReadChunk]:
-        """Functions that give slices of the rows."""
-        for number in range(self.n_places or 0) if order is None else order:
-            yield partial(self._slice, int(number) * self.n_rows_each)
-
-    def _slice(self, first: int) -> Chunk:
-        rows = slice(first, first + self.n_rows_each)
-        return Chunk(self.X[rows], self.y[rows], first, len(self.y[rows]) / len(self.y))
-
-    def rows(self) -> tuple[Any, np.ndarray | None]:
-        """The rows as they are."""
-        return self.X, self.y
+    def slice(self, first: int, last: int) -> tuple[Any, Any]:
+        """Rows as they are."""
+        return self.X[first:last], self.y[first:last]
 
     def check_unchanged(self) -> None:
         """Nothing changes in memory."""

@@ -100,7 +100,8 @@ def header(rows: list[Line], delimiter: str, options: ReadOptions) -> list[str] 
         return None  # names may be numbers, as 0, 1, 2, but not just any: a row with a slip in it is no header
     if len(table) == 1:
         return first if all(_is_word(field) for field in first) else None
-    asked = [options.label] if isinstance(options.label, str) and not is_number(options.label) else []
+    label = options.label_column
+    asked = [label] if isinstance(label, str) and not is_number(label) else []
     asked += options.feature_names or []
     if asked and set(asked) <= set(first):
         return first

@@ -108,10 +108,8 @@ class TableSource(TextSource):
 
     def __init__(self, path: Path, pieces: Pieces, options: ReadOptions, layout: TableLayout):
         super().__init__(path, pieces, options)
-        columns = layout.columns
-        self.layout, self.format, self.n_features = layout, layout.format, len(columns.features)
-        self.labelled, self.label_column = columns.label is not None, columns.label
-        self.feature_names, self.label_name = columns.feature_names, columns.label_name
+        self.layout, self.format = layout, layout.format
+        self.set_columns(layout.columns)
 
     def rows(self):
         """All rows."""
