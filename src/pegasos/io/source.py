@@ -127,12 +127,9 @@ class Source:
 
     def set_columns(self, columns: Columns) -> None:
         """Set what the columns of a table say of its rows."""
-        self.n_features, self.labelled, self.label_column = (
-            len(columns.features),
-            columns.label is not None,
-            columns.label,
-        )
-        self.feature_names, self.label_name = columns.feature_names, columns.label_name
+        self.n_features, self.feature_names = len(columns.features), columns.feature_names
+        self.labelled, self.label_column = columns.label is not None, columns.label
+        self.label_name = columns.label_name
 
     def check_in_pieces(self) -> None:
         """Raise NotInPieces if this file can only be read whole."""
