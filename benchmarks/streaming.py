@@ -40,7 +40,7 @@ def peak():
 READING = """
 import json, sys, time
 from contextlib import closing
-from pegasos.streaming.source import open_source
+from pegasos.io import open_source
 from pegasos.streaming.windows import chunks_of_window, order_of, windows
 path, features = sys.argv[1], int(sys.argv[2])
 source = open_source(path, n_features=features, first_index=1)
@@ -58,13 +58,14 @@ from pegasos import PegasosClassifier
 from pegasos.solver.clock import Clock
 from pegasos.streaming.survey import look
 from pegasos.streaming.run import Run
-from pegasos.streaming.source import InMemory, open_source
+from pegasos.io import open_source
+from pegasos.io.source import InMemorySource
 from pegasos.streaming.windows import chunks_of_window, windows
 from pegasos.streaming.progress import Work
 path, features, lam, repeats = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
 file = open_source(path, n_features=features, first_index=1)
 window = next(windows(file, 16))
-source = InMemory("window", window.X, window.y)
+source = InMemorySource("window", window.X, window.y)
 svm = PegasosClassifier(lam=lam, max_passes=repeats + 2, random_state=0)
 work = Work(Clock(None))
 run = Run(svm, source, look(source, work, regression=False), None, None, work, None)

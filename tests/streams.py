@@ -7,11 +7,10 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from pegasos.io import DataError
+from pegasos.io import DataError, open_source
 from pegasos.solver.clock import Clock
 from pegasos.streaming import windows
 from pegasos.streaming.progress import Work
-from pegasos.streaming.source import open_source
 from pegasos.streaming.survey import look
 from pegasos.streaming.training import fit_stream
 from pegasos.streaming.windows import chunks, joined

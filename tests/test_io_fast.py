@@ -12,8 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pegasos import io
-from pegasos.io import DataError, fast
-from pegasos.io.numbers import GOOD, HARD, NO_NUMBER, parse_number
+from pegasos.io import DataError
+from pegasos.io.text import compiled_parser
+from pegasos.io.text.numbers import GOOD, HARD, NO_NUMBER, parse_number
 
 
 def parsed(token):
@@ -70,14 +71,14 @@ def test_what_is_no_number_is_none(token):
     assert parsed(token)[2] == NO_NUMBER
 
 
-@pytest.fixture(params=[1, 40, fast.PIECE], ids=["a line a piece", "small pieces", "one piece"])
+@pytest.fixture(params=[1, 40, compiled_parser.BLOCK], ids=["a line a piece", "small pieces", "one piece"])
 def both(request, tmp_path, monkeypatch):
     """A function that reads content in both ways, and gives both outcomes."""
-    monkeypatch.setattr(fast, "PIECE", request.param)
-    monkeypatch.setattr(fast, "in_parallel", lambda work, n, operations: [work(k, k + 1) for k in range(n)])
+    monkeypatch.setattr(compiled_parser, "BLOCK", request.param)
+    monkeypatch.setattr(compiled_parser, "in_parallel", lambda work, n, operations: [work(k, k + 1) for k in range(n)])
 
     def outcome(path, small, wish):
-        monkeypatch.setattr("pegasos.io.text.SMALL", small)
+        monkeypatch.setattr("pegasos.io.text.lines.SMALL", small)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -205,9 +206,9 @@ def _compare(path, content, piece):
     outcomes = []
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        patch.setattr(fast, "PIECE", piece)
+        patch.setattr(compiled_parser, "BLOCK", piece)
         for small in (1 << 40, 0):
-            patch.setattr("pegasos.io.text.SMALL", small)
+            patch.setattr("pegasos.io.text.lines.SMALL", small)
             try:
                 outcomes.append(io.read(path))
             except DataError as error:
@@ -227,7 +228,7 @@ def test_a_large_file_is_read_over_threads(tmp_path):
     X = rng.standard_normal((4000, 120)).round(6)
     path = tmp_path / "large.csv"
     np.savetxt(path, np.column_stack([X, np.arange(4000) % 7]), delimiter=",", fmt="%.10g")
-    assert path.stat().st_size > fast.PIECE
+    assert path.stat().st_size > compiled_parser.BLOCK
     data = io.read(path)
     np.testing.assert_array_equal(data.X, X)
     np.testing.assert_array_equal(data.y, np.arange(4000) % 7)

@@ -94,7 +94,7 @@ def test_features_beyond_those_of_the_model_are_left_out_with_a_warning(write):
 )
 @pytest.mark.parametrize("fast", [False, True])
 def test_what_is_wrong_with_a_line_is_said_in_a_sentence(write, monkeypatch, content, sentence, fast):
-    monkeypatch.setattr("pegasos.io.text.SMALL", 0 if fast else 1 << 18)
+    monkeypatch.setattr("pegasos.io.text.lines.SMALL", 0 if fast else 1 << 18)
     with pytest.raises(DataError) as caught:
         io.read(write(content))
     assert sentence in str(caught.value)

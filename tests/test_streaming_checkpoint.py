@@ -15,7 +15,7 @@ from pegasos.container.values import decode
 from pegasos.solver.checkpoint import Checkpoint, CheckpointError
 from pegasos.streaming import checkpoint
 from pegasos.streaming import run as running
-from pegasos.streaming.source import Split
+from pegasos.streaming.split import Split
 from pegasos.streaming.survey import look
 from streams import csv, libsvm, streamed
 

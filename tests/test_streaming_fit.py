@@ -15,9 +15,10 @@ import naive
 import pegasos
 from conftest import classes_problem
 from pegasos import PegasosClassifier, PegasosRegressor, streaming
-from pegasos.io import DataError
+from pegasos.io import DataError, open_source
+from pegasos.io.source import InMemorySource
 from pegasos.streaming import run as running
-from pegasos.streaming.source import InMemory, Split, open_source
+from pegasos.streaming.split import Split
 from pegasos.streaming.training import fit_stream
 from streams import csv, libsvm, streamed
 
@@ -510,5 +511,5 @@ def test_a9a_is_learnt_from_its_packed_file(data_folder, a9a):
 def test_rows_in_memory_are_a_source_too(digits):
     X, y = digits
     model = PegasosClassifier(lam=1e-3, max_passes=2, sampling="cyclic", random_state=0)
-    fit_stream(model, InMemory("digits", X, y, chunk=30_000))
+    fit_stream(model, InMemorySource("digits", X, y, chunk=30_000))
     assert_same_model(model, clone(model).fit(X, y))

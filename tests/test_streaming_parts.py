@@ -7,13 +7,13 @@ from sklearn.metrics import r2_score
 
 from conftest import classes_problem
 from pegasos import PegasosClassifier
-from pegasos.io.scan import count
+from pegasos.io.source import InMemorySource
+from pegasos.io.text.scan import count
 from pegasos.kernels import squared_norms
 from pegasos.rows import squares_of
 from pegasos.solver.clock import Clock
 from pegasos.streaming.evaluate import Tally
 from pegasos.streaming.progress import Work
-from pegasos.streaming.source import InMemory
 from pegasos.streaming.training import fit_stream
 
 
@@ -57,7 +57,7 @@ def test_the_bound_by_the_slope_is_the_norm_of_the_gradient(scheme, container):
     X, y = classes_problem(3)
     X = container(X)
     model = PegasosClassifier(lam=2.0, loss="log_loss", multi_class=scheme, class_weight="balanced", random_state=0)
-    fit_stream(model, InMemory("rows", X, y, chunk=300))
+    fit_stream(model, InMemorySource("rows", X, y, chunk=300))
     rows = np.c_[X.toarray() if sparse.issparse(X) else X, np.ones(len(y))]
     pairs = [(None, k) for k in range(3)] if scheme == "ovr" else [(0, 1), (0, 2), (1, 2)]
     for column, (first, second) in enumerate(pairs):

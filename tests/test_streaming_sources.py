@@ -9,9 +9,8 @@ import pytest
 from scipy import sparse
 
 from pegasos import io
-from pegasos.io import DataError
-from pegasos.streaming import pieces
-from pegasos.streaming.source import NotInPieces, open_source
+from pegasos.io import DataError, NotInPieces, open_source
+from pegasos.io.text import pieces
 from streams import all_rows, complaint, csv, libsvm, opened
 
 RNG = np.random.default_rng(0)
@@ -39,6 +38,7 @@ def same_as_read(path, *, least_chunks=3, chunk=60, **wishes):
     assert (source.feature_names, source.label_name) == (whole.feature_names, whole.label_name)
     assert source.first_index == whole.first_index
     assert source.format == whole.format
+    assert open_source(path, chunk=chunk, **wishes).read().fingerprint == whole.fingerprint
     if found.classes is not None:
         classes, counts = np.unique(whole.y, return_counts=True)
         np.testing.assert_array_equal(found.classes, classes)
@@ -127,12 +127,20 @@ def test_columns_are_chosen_as_in_memory(write):
     np.testing.assert_array_equal(all_rows(test)[0], DENSE[:, ::-1])
 
 
+def test_where_features_count_from_is_not_guessed_chunk_by_chunk(write):
+    path = write(LIBSVM, "rows.svm")
+    with pytest.raises(NotInPieces, match="count from 0 or from 1"):
+        open_source(path, n_features=5)
+    source = open_source(path, n_features=5, first_index=1, chunk=60)
+    np.testing.assert_array_equal(all_rows(source)[0].toarray(), DENSE)
+
+
 def test_labels_that_turn_out_to_be_words_are_words_from_the_beginning(write):
     path = write("1.0 1:1\n" * 30 + "1 1:2\n" * 30 + "one 1:3\n", "rows.svm")
     source, found = opened(path, chunk=50)
     assert found.classes.tolist() == ["1", "1.0", "one"]
     assert found.counts.tolist() == [30, 30, 1]
-    assert source.words
+    assert source.text_labels
 
 
 def test_whole_numbers_and_others_are_numbers(write):
@@ -260,6 +268,22 @@ def test_csr_parts_of_an_npz_file(tmp_path):
     X = sparse.csr_matrix(DENSE.astype(np.float32))
     np.savez(path, data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, y=LABELS)
     same_as_read(path, chunk=200)
+
+
+def test_csr_parts_out_of_order_and_twice(tmp_path):
+    path = tmp_path / "rows.npz"
+    parts = dict(data=[1.0, 2.0, 3.0, 4.0], indices=[2, 0, 1, 1], indptr=[0, 2, 4], shape=[2, 3], y=[0, 1])
+    np.savez(path, **parts)
+    same_as_read(path, chunk=8, least_chunks=2)
+    np.testing.assert_array_equal(io.read(path).X.toarray(), [[2, 0, 1], [0, 7, 0]])
+
+
+def test_labels_in_one_row_are_read_whole_only(tmp_path):
+    path = tmp_path / "rows.npz"
+    np.savez(path, X=DENSE, y=LABELS[None])
+    np.testing.assert_array_equal(io.read(path).y, LABELS)
+    with pytest.raises(NotInPieces, match="side by side in one row"):
+        open_source(path)
 
 
 def test_the_test_part_of_a_file_is_a_source_of_its_own(tmp_path):

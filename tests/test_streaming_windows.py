@@ -9,8 +9,10 @@ import pytest
 from scipy import sparse
 
 from pegasos.backends.threads import alone, blas_threads
-from pegasos.streaming.prefetch import ahead
-from pegasos.streaming.source import InMemory, Split, open_source
+from pegasos.io import open_source
+from pegasos.io.source import InMemorySource
+from pegasos.streaming.prefetch import read_ahead
+from pegasos.streaming.split import Split
 from pegasos.streaming.windows import chunks, chunks_of_window, order_of, windows
 from streams import libsvm
 
@@ -21,7 +23,7 @@ def numbered(n_rows=N_ROWS, rows_each=8, csr=False):
     """A source whose labels are the numbers of its rows."""
     X = np.arange(3.0 * n_rows).reshape(n_rows, 3) + 1
     X = sparse.csr_matrix(X) if csr else X
-    return InMemory("rows", X, np.arange(n_rows), chunk=rows_each * 3 * 8)
+    return InMemorySource("rows", X, np.arange(n_rows), chunk=rows_each * 3 * 8)
 
 
 def readers():
@@ -43,7 +45,7 @@ def test_results_come_in_the_order_of_the_tasks_whatever_the_threads_do(monkeypa
             first.set()  # a later task ends before the first
         return number
 
-    assert list(ahead((lambda number=number: task(number) for number in range(50)), depth=8)) == list(range(50))
+    assert list(read_ahead((lambda number=number: task(number) for number in range(50)), depth=8)) == list(range(50))
     assert not readers()
 
 
@@ -55,7 +57,7 @@ def test_no_more_is_read_than_there_is_room_for():
             drawn.append(number)
             yield lambda number=number: number
 
-    with closing(ahead(tasks(), depth=3)) as read:
+    with closing(read_ahead(tasks(), depth=3)) as read:
         for number in range(20):
             assert next(read) == number
             assert len(drawn) <= number + 1 + 3
@@ -74,7 +76,7 @@ def test_an_error_is_raised_in_its_place_and_ends_the_threads(where):
                 fail()
             yield fail if number == 5 else lambda number=number: number
 
-    read = ahead(tasks(), depth=4)
+    read = read_ahead(tasks(), depth=4)
     assert [next(read) for _ in range(5)] == list(range(5))
     with pytest.raises(ValueError, match="line 5"):
         next(read)
@@ -91,12 +93,12 @@ def test_whoever_stops_early_stops_the_threads_and_the_file():
         finally:
             closed.append(True)
 
-    with closing(ahead(tasks(), depth=4)) as read:
+    with closing(read_ahead(tasks(), depth=4)) as read:
         next(read)
         assert readers()
     assert closed
     assert not readers()
-    read = ahead(tasks(), depth=4)
+    read = read_ahead(tasks(), depth=4)
     next(read)
     del read  # forgotten without a word
     assert not readers()
@@ -104,7 +106,7 @@ def test_whoever_stops_early_stops_the_threads_and_the_file():
 
 def test_an_interruption_of_the_reader_ends_the_threads():
     def work():
-        with closing(ahead((lambda: 1 for _ in count()), depth=4)) as read:
+        with closing(read_ahead((lambda: 1 for _ in count()), depth=4)) as read:
             for _ in read:
                 raise KeyboardInterrupt
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from pegasos.io import DataError, Dataset, read
-from pegasos.io.base import Wish, check_no_label_choice, check_width, reason
+from pegasos.io.dataset import reason
 from pegasos.io.labels import labels_from_array
+from pegasos.io.options import ReadOptions
 
 FOLDER = "PEGASOS_DATA"
 
@@ -69,8 +70,8 @@ _EMBEDDED = ("digits", "breast-cancer", "iris", "wine")
 NAMES: tuple[str, ...] = (*_EMBEDDED, *_KNOWN)
 
 
-def load(name_or_path: str | os.PathLike, *, label: str | int | None = None, **wishes) -> Dataset:
-    """Load a data set by its name (`NAMES`), or read a file as `pegasos.io.read` does, which takes further `wishes`.
+def load(name_or_path: str | os.PathLike, *, label: str | int | None = None, **options) -> Dataset:
+    """Load a data set by its name (`NAMES`), or read a file with the further `options` of `pegasos.io.read`.
 
     A name is a data set even if a file is called the same; ./name is the file.
     """
@@ -78,11 +79,11 @@ def load(name_or_path: str | os.PathLike, *, label: str | int | None = None, **w
     if name not in NAMES:
         if not os.path.exists(name) and os.path.basename(name) == name:
             raise DataError(_unknown(name))
-        return read(name, label=label, **wishes)
-    wish = Wish(label, wishes.get("n_features"), wishes.get("feature_names"))
-    check_no_label_choice(name, wish, "the labels of a known data set are its own")
+        return read(name, label=label, **options)
+    asked = ReadOptions(label, None, options.get("n_features"), options.get("feature_names"))
+    asked.check_no_label_choice(name, "the labels of a known data set are its own")
     dataset = _embedded(name) if name in _EMBEDDED else _larger(name, _KNOWN[name])
-    check_width(name, dataset.n_features, wish)
+    asked.check_width(name, dataset.n_features)
     return dataset
 
 

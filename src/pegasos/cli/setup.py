@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.io.base import DataError, Dataset, check_size
+from pegasos.io.dataset import DataError, Dataset, check_size
 
 SCALES = ("auto", "none", "standard", "max")
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from pegasos.cli import setup
 
 if TYPE_CHECKING:
+    from pegasos.io.source import Source
     from pegasos.streaming.run import Streamed
-    from pegasos.streaming.source import Source, Split
+    from pegasos.streaming.split import Split
 
 CHOICES = ("auto", "yes", "no")
 LARGE = 1 << 30  # bytes of a file from which it is streamed ...
@@ -64,7 +65,7 @@ def source_for(how: str, data: str, label: str | None, svm) -> Source | None:
         return None
     if known:
         raise ValueError(f"{data} is a known data set, which is read into memory; --stream yes is for files.")
-    from pegasos.streaming.source import NotInPieces, open_source
+    from pegasos.io import NotInPieces, open_source
     from pegasos.streaming.training import missing_for_stream
 
     missing = missing_for_stream(svm)
@@ -88,12 +89,12 @@ def _is_known(data: str) -> bool:
 
 def _is_large(path: Path) -> bool:
     """Whether a file takes more memory than is good to give it."""
-    from pegasos.io.opening import HEAD, PACKINGS, known_by
+    from pegasos.io.detect import COMPRESSIONS, kind_of_file
 
     if not path.is_file() or not os.access(path, os.R_OK):
         return False
     with open(path, "rb") as file:
-        packed = known_by(file.read(HEAD)) in PACKINGS
+        packed = kind_of_file(file) in COMPRESSIONS
     return path.stat().st_size * (UNPACKED if packed else 1) > min(LARGE, SHARE * available_memory())
 
 
@@ -110,8 +111,8 @@ def available_memory() -> float:
 
 def fit(svm, source: Source, test: str | None, label: str | None, scale: str, seed: int) -> tuple[Any, Stream]:
     """The fitted model, behind its scaler if it has one, and what is known of the data."""
-    from pegasos.io.base import DataError
-    from pegasos.streaming.source import Split
+    from pegasos.io import DataError
+    from pegasos.streaming.split import Split
     from pegasos.streaming.training import fit_stream
 
     share = setup.share_of(test)
@@ -134,8 +135,8 @@ def fit(svm, source: Source, test: str | None, label: str | None, scale: str, se
 
 def test_source(test: str, source: Source, label: str | None) -> Source:
     """The source of a test file with the features of the training file; a known data set comes from memory."""
-    from pegasos.io.base import DataError
-    from pegasos.streaming.source import InMemory, NotInPieces, open_source
+    from pegasos.io import DataError, NotInPieces, open_source
+    from pegasos.io.source import InMemorySource
 
     like: dict[str, Any] = {
         "n_features": source.n_features,
@@ -149,11 +150,11 @@ def test_source(test: str, source: Source, label: str | None) -> Source:
             found = open_source(test, **like)
     if found is None:
         rows = setup.rows_like(test, like)
-        found = InMemory(rows.name, rows.X, rows.y)
+        found = InMemorySource(rows.name, rows.X, rows.y)
         found.labelled = rows.y is not None
     if not found.labelled:
         raise DataError(f"{found.name} has no labels to test with; `pegasos predict` labels such a file.")
-    found.words = source.words
+    found.text_labels = source.text_labels
     return found
 
 
@@ -189,7 +190,7 @@ def tested(model, stream: Stream):
     import numpy as np
 
     from pegasos.cli.output import Waiting
-    from pegasos.io.libsvm import warn_unseen
+    from pegasos.io.text.libsvm import warn_unseen
     from pegasos.streaming.evaluate import score
 
     test = stream.test

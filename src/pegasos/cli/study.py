@@ -35,7 +35,7 @@ def study(
 ) -> None:
     """Run an experiment of the source documents: published beside ours, and where the document is wrong."""
     from pegasos.cli import output as out
-    from pegasos.io.base import DataError
+    from pegasos.io import DataError
     from pegasos.report import MissingExtra, check_available
 
     names = chosen(name, every)

@@ -97,7 +97,7 @@ def check_classes(data, regression: bool) -> None:
     """Raise DataError where there is nothing to tell apart."""
     import numpy as np
 
-    from pegasos.io.base import DataError
+    from pegasos.io import DataError
 
     if not regression and len(np.unique(data.y)) < 2:
         raise DataError(f"{data.name} has one class only, {data.y[0]!s}; at least two are needed.")

@@ -1,27 +1,33 @@
-"""Files of named arrays: npz of NumPy, and HDF5."""
+"""Files of named arrays, npz of NumPy and HDF5: dense rows, or CSR rows in their parts, and labels."""
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
-from pegasos.io.base import DataError, Dataset, Wish, check_no_label_choice, check_width, reason
-from pegasos.io.labels import labels_from_array
+from pegasos.io.dataset import DataError, Dataset, reason
+from pegasos.io.labels import count_of_labels, labels_from_array
+from pegasos.io.options import ReadOptions
+from pegasos.io.source import NotInPieces, SlicedSource, Source
 
 SPARSE = ("data", "indices", "indptr", "shape")
 _LAYOUTS = "X and y; X_train, y_train, X_test, y_test; or the CSR parts data, indices, indptr, shape and y"
-INSTEAD = "here the labels are the array y"
+_LOCAL_HEADER = 30  # bytes before the name of a member of a zip archive
+_HDF5_NAMES = {"train/data": "X_train", "train/target": "y_train", "test/data": "X_test", "test/target": "y_test"}
 
 
 @dataclass(frozen=True)
-class Roles:
+class ArrayRoles:
     """Which of the named arrays are what; `x` is None where the rows are in CSR parts."""
 
     x: str | None
@@ -29,39 +35,264 @@ class Roles:
     x_test: str | None = None
     y_test: str | None = None
 
+    @property
+    def names(self) -> list[str]:
+        """The arrays that have a role."""
+        rows = SPARSE if self.x is None else (self.x,)
+        return [name for name in (*rows, self.y, self.x_test, self.y_test) if name is not None]
 
-def read_npz(path: Path, wish: Wish) -> Dataset:
-    """The Dataset in an npz file. Nothing in it is run: pickled objects are refused."""
-    check_no_label_choice(path.name, wish, INSTEAD)
+
+class NpzArray:
+    """An array of an npz file. Its header is believed only if the bytes behind it are there.
+
+    Read whole, it goes through zipfile, which decompresses it and compares its checksum. Some of its rows are read at
+    their place in the archive; it is not mapped, as pages that were read would stay in memory.
+    """
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo):
+        self.path, self.info = path, info
+        with archive.open(info) as member:
+            self.shape, self.fortran, self.dtype = _header(path.name, info, member)
+            self.header_size = member.tell()
+
+    def rows(self, first: int = 0, last: int | None = None) -> np.ndarray:
+        """The rows first..last-1; without `last`, up to the end."""
+        if first == 0 and (last is None or last >= self.shape[0]):
+            return self._whole()
+        last = self.shape[0] if last is None else min(last, self.shape[0])
+        width = prod(self.shape[1:])
+        offset = self._place + first * width * self.dtype.itemsize
+        values = np.fromfile(self.path, self.dtype, (last - first) * width, offset=offset)
+        if len(values) != (last - first) * width:
+            raise DataError(f"{self.path.name} ends too early: it was cut while it was being read.")
+        return values.reshape(last - first, *self.shape[1:])
+
+    def _whole(self) -> np.ndarray:
+        size = prod(self.shape) * self.dtype.itemsize
+        with _opened_npz(self.path) as archive, archive.open(self.info) as member:
+            member.read(self.header_size)
+            data = member.read(size)
+        if len(data) != size:
+            raise _wrong_size(self.path.name, self.info, size, len(data))
+        return np.frombuffer(data, self.dtype).reshape(self.shape, order="F" if self.fortran else "C")
+
+    @cached_property
+    def _place(self) -> int:
+        """Where its numbers begin in the file: the directory of the archive does not tell how long headers are."""
+        with open(self.path, "rb") as file:
+            file.seek(self.info.header_offset + _LOCAL_HEADER - 4)
+            n_name, n_extra = struct.unpack("<HH", file.read(4))
+        return self.info.header_offset + _LOCAL_HEADER + n_name + n_extra + self.header_size
+
+    def check_in_pieces(self) -> None:
+        """Raise NotInPieces unless it lies in the file as it is, row after row."""
+        if self.info.compress_type != zipfile.ZIP_STORED:
+            raise NotInPieces(
+                f"{self.path.name} is compressed, and its arrays cannot be read in pieces; save them with np.savez "
+                "instead of np.savez_compressed, or read the file into memory (--stream no)."
+            )
+        if self.fortran and len(self.shape) > 1 and min(self.shape) > 1:
+            raise NotInPieces(
+                f"{self.path.name}: the array {self.info.filename} lies in the file column by column and cannot be "
+                "read in pieces; save np.ascontiguousarray of it, or read the file into memory (--stream no)."
+            )
+
+
+class Hdf5Array:
+    """An array of an HDF5 file, which is opened anew for each reading: threads share nothing."""
+
+    def __init__(self, path: Path, name: str, dataset):
+        self.path, self.name = path, name
+        self.shape, self.dtype = dataset.shape or (), dataset.dtype
+        if self.dtype.hasobject and self.dtype.metadata is None:
+            raise DataError(f"{path.name}: the array {name} is of a type that is not read.")
+
+    def rows(self, first: int = 0, last: int | None = None) -> np.ndarray:
+        """The rows first..last-1; without `last`, up to the end."""
+        with _opened_hdf5(self.path) as file:
+            return np.asarray(file[self.name][first:last] if self.shape else file[self.name][()])
+
+    def check_in_pieces(self) -> None:
+        """Any rows of it can be read."""
+
+
+FileArray = NpzArray | Hdf5Array
+
+
+class ArraySource(SlicedSource):
+    """Rows of arrays; `roles` says which arrays are the rows and their labels."""
+
+    def __init__(self, path: Path, kind: str, arrays: dict[str, FileArray], roles: ArrayRoles, chunk: int):
+        super().__init__(path)
+        self.format, self.arrays, self.roles, self.chunk = kind, arrays, roles, chunk
+        if roles.x is None:
+            n_rows, self.n_features, bytes_per_row = self._csr_shape()
+        else:
+            shape = arrays[roles.x].shape
+            if len(shape) < 2 or 0 in shape:
+                raise DataError(f"{self.name}: {roles.x} has shape {shape}; rows and columns are needed.")
+            n_rows, self.n_features = shape[0], prod(shape[1:])
+            self.image_shape = (shape[1], shape[2]) if len(shape) == 3 else None
+            bytes_per_row = self.n_features * max(4, arrays[roles.x].dtype.itemsize)
+        self._set_size(n_rows, bytes_per_row, chunk)
+        self.labelled = roles.y is not None
+        if roles.y is not None:
+            n_labels = count_of_labels(arrays[roles.y].shape, self.name, roles.y)
+            if n_labels != n_rows:
+                raise DataError(f"{self.name}: {roles.y} has {n_labels} labels for {n_rows} rows.")
+
+    def read(self) -> Dataset:
+        """The whole file, with the test rows it brings along."""
+        dataset = super().read()
+        test = self._test_rows()
+        if test is not None:
+            if test.n_features != self.n_features:
+                sizes = f"{test.roles.x} has {test.n_features} columns and {self.roles.x} {self.n_features}"
+                raise DataError(f"{self.name}: {sizes}.")
+            dataset.X_test, dataset.y_test = test.rows()
+        return dataset
+
+    def test_part(self) -> Source | None:
+        """The rows of X_test if they have labels."""
+        return self._test_rows() if self.roles.y_test is not None else None
+
+    def _test_rows(self) -> ArraySource | None:
+        if self.roles.x_test is None:
+            return None
+        roles = ArrayRoles(self.roles.x_test, self.roles.y_test)
+        return ArraySource(self.path, self.format, self.arrays, roles, self.chunk)
+
+    def check_in_pieces(self) -> None:
+        """All arrays must lie in the file row after row."""
+        for name in self.roles.names:
+            self.arrays[name].check_in_pieces()
+        if self.roles.y is not None and self.arrays[self.roles.y].shape[0] != self.n_rows:
+            raise NotInPieces(
+                f"{self.name}: the labels {self.roles.y} lie side by side in one row and cannot be read in pieces; "
+                "save them as a vector, or read the file into memory (--stream no)."
+            )
+
+    def slice(self, first: int, last: int) -> tuple[Any, np.ndarray | None]:
+        """Features and labels of the rows first..last-1."""
+        x, y = self.roles.x, self.roles.y
+        X = self._csr_rows(first, last) if x is None else self._dense_rows(x, first, last)
+        if y is None:
+            return X, None
+        values = self.arrays[y].rows(first, last)
+        return X, labels_from_array(values, self.name, y, first_row=first, text_labels=self.text_labels)
+
+    def _dense_rows(self, name: str, first: int, last: int) -> np.ndarray:
+        rows = as_floats(self.name, name, self.arrays[name].rows(first, last).reshape(last - first, -1))
+        return check_finite(self.name, name, rows, first)
+
+    def _csr_shape(self) -> tuple[int, int, float]:
+        """Rows, features, and bytes that a row takes on average, if the CSR parts fit together by their sizes."""
+        data, indices, indptr, shape = (self.arrays[part] for part in SPARSE)
+        if any(len(part.shape) != 1 for part in (data, indices, indptr)):
+            raise DataError(f"{self.name}: data, indices, indptr and shape must be arrays of one dimension.")
+        sizes = shape.rows()
+        if sizes.shape != (2,) or sizes.dtype.kind not in "iu" or not (sizes > 0).all():
+            raise DataError(f"{self.name}: shape must be two positive numbers, rows and columns.")
+        n_rows, width = (int(size) for size in sizes)
+        if data.shape != indices.shape:
+            raise DataError(
+                f"{self.name}: data and indices must be of one length, got {data.shape} and {indices.shape}."
+            )
+        if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+            raise DataError(f"{self.name}: indices and indptr must hold whole numbers.")
+        if indptr.shape != (n_rows + 1,):
+            raise self._bad_indptr(n_rows)
+        return n_rows, width, 12 * data.shape[0] / n_rows
+
+    def _bad_indptr(self, n_rows: int) -> DataError:
+        n_entries = self.arrays["data"].shape[0]
+        return DataError(f"{self.name}: indptr does not divide the {n_entries} entries into {n_rows} rows.")
+
+    def _csr_rows(self, first: int, last: int):
+        """Some rows, with the features of each in their order and none twice."""
+        from scipy.sparse import csr_matrix
+
+        data, indices, indptr = (self.arrays[part] for part in SPARSE[:3])
+        ends = indptr.rows(first, last + 1)
+        begin, end, n_entries = int(ends[0]), int(ends[-1]), data.shape[0]
+        complete = (first > 0 or begin == 0) and (last < self.n_rows or end == n_entries)
+        if not complete or not 0 <= begin <= end <= n_entries or not (np.diff(ends.astype(np.int64)) >= 0).all():
+            raise self._bad_indptr(self.n_rows)
+        width, columns = self.n_features or 0, indices.rows(begin, end)
+        if len(columns) and not (columns.min() >= 0 and columns.max() < width):
+            found = f"{columns.min()} to {columns.max()}"
+            raise DataError(f"{self.name}: indices must be from 0 to {width - 1}, got {found}.")
+        values = as_floats(self.name, "data", data.rows(begin, end))
+        check_finite(self.name, "data", values.reshape(-1, 1), begin)
+        X = csr_matrix((values, columns, ends - ends[0]), shape=(last - first, width))
+        if not X.has_canonical_format:
+            X = X.copy()  # what was read may be read-only
+            X.sum_duplicates()
+        return X
+
+
+def open_arrays(path: Path, kind: str, options: ReadOptions, chunk: int) -> ArraySource:
+    """The source of an npz ("zip") or HDF5 file. Nothing in it is run: pickled objects are refused."""
+    options.check_no_label_choice(path.name, "here the labels are the array y")
+    arrays, roles = _npz_arrays(path) if kind == "zip" else _hdf5_arrays(path)
+    source = ArraySource(path, "npz" if kind == "zip" else kind, arrays, roles, chunk)
+    assert source.n_features is not None
+    options.check_width(path.name, source.n_features)
+    return source
+
+
+def _npz_arrays(path: Path) -> tuple[dict[str, FileArray], ArrayRoles]:
+    with _opened_npz(path) as archive:
+        infos = {info.filename[:-4]: info for info in archive.infolist() if info.filename.endswith(".npy")}
+        if not infos:
+            raise DataError(f"{path.name} is a zip archive without arrays; unpack it and give one of its files.")
+        roles = roles_of(path.name, infos)
+        return {name: NpzArray(path, archive, infos[name]) for name in roles.names}, roles
+
+
+@contextmanager
+def _opened_npz(path: Path) -> Iterator[zipfile.ZipFile]:
+    """The archive of an npz file; whatever zipfile does not like about it becomes a sentence."""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = {info.filename[:-4]: info for info in archive.infolist() if info.filename.endswith(".npy")}
-            if not members:
-                raise DataError(f"{path.name} is a zip archive without arrays; unpack it and give one of its files.")
-            arrays = {name: _lazy_member(path.name, archive, info) for name, info in members.items()}
-            return _dataset(path.name, arrays, wish, "npz")
+            yield archive
     except DataError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, MemoryError) as error:
         raise DataError(f"{path.name} is damaged: its arrays cannot be unpacked ({reason(error)}).") from None
 
 
-def _lazy_member(file: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], np.ndarray]:
-    """A function that reads one array; its header is believed only if the bytes behind it are there."""
+def _hdf5_arrays(path: Path) -> tuple[dict[str, FileArray], ArrayRoles]:
+    """The arrays of an HDF5 file: groups train and test with data and target each, or named as in an npz file."""
+    with _opened_hdf5(path) as file:
+        names: dict[str, str] = {}
 
-    def load() -> np.ndarray:
-        with archive.open(info) as member:
-            shape, fortran, dtype = header_of(file, info, member)
-            size = prod(shape) * dtype.itemsize
-            data = member.read(size)
-        if len(data) != size:
-            raise DataError(f"{file}: the array {info.filename} should have {size} bytes and has {len(data)}.")
-        return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
+        def visit(name: str, item) -> None:
+            if hasattr(item, "dtype"):  # an array, not a group
+                names[_HDF5_NAMES.get(name, name)] = name
 
-    return load
+        file.visititems(visit)
+        roles = roles_of(path.name, names)
+        return {name: Hdf5Array(path, names[name], file[names[name]]) for name in roles.names}, roles
 
 
-def header_of(file: str, info: zipfile.ZipInfo, member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+@contextmanager
+def _opened_hdf5(path: Path) -> Iterator[Any]:
+    """An HDF5 file; whatever h5py does not like about it becomes a sentence."""
+    try:
+        import h5py
+    except ImportError:
+        raise DataError(f"{path.name}: reading HDF5 needs h5py: pip install 'pegasos[data]'.") from None
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except DataError:
+        raise
+    except (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError) as error:
+        raise DataError(f"{path.name} is damaged: its arrays cannot be read ({reason(error)}).") from None
+
+
+def _header(file: str, info: zipfile.ZipInfo, member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Shape, whether columns come first, and type of an array whose bytes follow in `member`, as many as there are."""
     try:
         read_header = {
@@ -74,95 +305,27 @@ def header_of(file: str, info: zipfile.ZipInfo, member: IO[bytes]) -> tuple[tupl
     if dtype.hasobject:
         raise DataError(f"{file}: the array {info.filename} holds Python objects, which are not read.")
     size = prod(shape) * dtype.itemsize
-    if size > info.file_size:
-        raise DataError(f"{file}: the array {info.filename} should have {size} bytes and has {info.file_size}.")
+    if size > info.file_size or min(shape, default=0) < 0:
+        raise _wrong_size(file, info, size, info.file_size)
     return shape, fortran, dtype
 
 
-def read_hdf5(path: Path, wish: Wish) -> Dataset:
-    """The Dataset in an HDF5 file: groups train and test with data and target each, or arrays as in an npz file."""
-    check_no_label_choice(path.name, wish, INSTEAD)
-    try:
-        import h5py
-    except ImportError:
-        raise DataError(f"{path.name}: reading HDF5 needs h5py: pip install 'pegasos[data]'.") from None
-
-    try:
-        with h5py.File(path, "r") as file:
-            found: list[str] = []
-            file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
-            arrays = {array_name(name): _lazy_dataset(path.name, file, name) for name in found}
-            return _dataset(path.name, arrays, wish, "hdf5")
-    except DataError:
-        raise
-    except (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError) as error:
-        raise DataError(f"{path.name} is damaged: its arrays cannot be read ({reason(error)}).") from None
+def _wrong_size(file: str, info: zipfile.ZipInfo, size: int, found: int) -> DataError:
+    return DataError(f"{file}: the array {info.filename} should have {size} bytes and has {found}.")
 
 
-def array_name(name: str) -> str:
-    """The name that an array in a group has in an npz file."""
-    names = {"train/data": "X_train", "train/target": "y_train", "test/data": "X_test", "test/target": "y_test"}
-    return names.get(name, name)
-
-
-def _lazy_dataset(file: str, group, name: str) -> Callable[[], np.ndarray]:
-    def load() -> np.ndarray:
-        dataset = group[name]
-        if dataset.dtype.hasobject and dataset.dtype.metadata is None:
-            raise DataError(f"{file}: the array {name} is of a type that is not read.")
-        return np.asarray(dataset[()])
-
-    return load
-
-
-def roles_of(file: str, arrays: Iterable[str]) -> Roles:
+def roles_of(file: str, arrays: Iterable[str]) -> ArrayRoles:
     """What the arrays of these names are for, or a DataError that says which names there should be."""
     found = sorted(arrays)
     names = {name.lower().replace("target", "y"): name for name in found}
     if all(part in found for part in SPARSE):
-        return Roles(None, names.get("y"))
+        return ArrayRoles(None, names.get("y"))
     if "x_train" in names:
-        return Roles(names["x_train"], names.get("y_train"), names.get("x_test"), names.get("y_test"))
+        return ArrayRoles(names["x_train"], names.get("y_train"), names.get("x_test"), names.get("y_test"))
     if "x" in names:
-        return Roles(names["x"], names.get("y"))
+        return ArrayRoles(names["x"], names.get("y"))
     shown = ", ".join(found[:12]) or "none"
     raise DataError(f"{file} holds the arrays {shown}; needed are {_LAYOUTS}.")
-
-
-def _dataset(file: str, arrays: Mapping[str, Callable[[], np.ndarray]], wish: Wish, kind: str) -> Dataset:
-    """The Dataset in named arrays, each of which is read when it is called."""
-    roles = roles_of(file, arrays)
-    if roles.x is None:
-        X = sparse_rows(file, [arrays[part]() for part in SPARSE])
-        dataset = Dataset(file, X, _labels(file, arrays, roles.y, X), format=kind)
-    else:
-        X, shape = _dense(file, roles.x, arrays[roles.x]())
-        dataset = Dataset(file, X, _labels(file, arrays, roles.y, X), format=kind, image_shape=shape)
-    if roles.x_test is not None:
-        X_test, _ = _dense(file, roles.x_test, arrays[roles.x_test]())
-        if X_test.shape[1] != X.shape[1]:
-            raise DataError(f"{file}: {roles.x_test} has {X_test.shape[1]} columns and {roles.x} {X.shape[1]}.")
-        dataset.X_test, dataset.y_test = X_test, _labels(file, arrays, roles.y_test, X_test)
-    check_width(file, dataset.n_features, wish)
-    return dataset
-
-
-def _labels(file: str, arrays: Mapping[str, Callable[[], np.ndarray]], name: str | None, X) -> np.ndarray | None:
-    if name is None:
-        return None
-    y = labels_from_array(arrays[name](), file, name)
-    if len(y) != X.shape[0]:
-        raise DataError(f"{file}: {name} has {len(y)} labels for {X.shape[0]} rows.")
-    return y
-
-
-def _dense(file: str, part: str, values: np.ndarray) -> tuple[np.ndarray, tuple[int, int] | None]:
-    """Rows of finite floats, and the shape of the images if they are images."""
-    if values.ndim < 2 or 0 in values.shape:
-        raise DataError(f"{file}: {part} has shape {values.shape}; rows and columns are needed.")
-    shape = (values.shape[1], values.shape[2]) if values.ndim == 3 else None
-    rows = as_floats(file, part, values.reshape(len(values), -1))
-    return check_finite(file, part, rows), shape
 
 
 def as_floats(file: str, part: str, values: np.ndarray) -> np.ndarray:
@@ -184,27 +347,3 @@ def check_finite(file: str, part: str, rows: np.ndarray, first_row: int = 0) -> 
             place = f"row {first_row + first + row + 1}"
             raise DataError(f"{file}: column {column} of {part} {what} ({place}); all must be finite.")
     return rows
-
-
-def sparse_rows(file: str, parts: list[np.ndarray], first_entry: int = 0):
-    """CSR parts that fit together; they may be some rows of a file, whose entries begin at `first_entry`."""
-    from scipy.sparse import csr_matrix
-
-    data, indices, indptr, shape = parts
-    if shape.shape != (2,) or shape.dtype.kind not in "iu" or not (shape > 0).all():
-        raise DataError(f"{file}: shape must be two positive numbers, rows and columns.")
-    n_rows, width = (int(size) for size in shape)
-    if any(part.ndim != 1 for part in (data, indices, indptr)) or len(data) != len(indices):
-        raise DataError(f"{file}: data and indices must be of one length, got {data.shape} and {indices.shape}.")
-    if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
-        raise DataError(f"{file}: indices and indptr must hold whole numbers.")
-    rises = (np.diff(indptr.astype(np.int64)) >= 0).all()
-    if len(indptr) != n_rows + 1 or indptr[0] != 0 or indptr[-1] != len(data) or not rises:
-        raise DataError(f"{file}: indptr does not divide the {len(data)} entries into {n_rows} rows.")
-    if len(indices) and not (indices.min() >= 0 and indices.max() < width):
-        raise DataError(f"{file}: indices must be from 0 to {width - 1}, got {indices.min()} to {indices.max()}.")
-    values = check_finite(file, "data", as_floats(file, "data", data).reshape(-1, 1), first_entry).ravel()
-    X = csr_matrix((values, indices, indptr), shape=(n_rows, width))
-    if not X.has_canonical_format:
-        X.sum_duplicates()
-    return X

@@ -6,7 +6,8 @@ import difflib
 import warnings
 from dataclasses import dataclass
 
-from pegasos.io.base import DataError, Wish, listing
+from pegasos.io.dataset import DataError, listing
+from pegasos.io.options import ReadOptions
 
 
 @dataclass(frozen=True)
@@ -33,31 +34,32 @@ class Columns:
         return f"column {name!r}" if name else f"column {column}"
 
 
-def choose(file: str, names: list[str] | None, n_columns: int, wish: Wish) -> Columns:
-    """Choose the columns of a table that is read as `wish` asks; without one, the last column is the label."""
+def choose_columns(file: str, names: list[str] | None, n_columns: int, options: ReadOptions) -> Columns:
+    """The features and the label among the columns of a table; the label is the last one unless `options` have one."""
     if names is not None:
         _check_distinct(file, names)
-        if wish.feature_names is not None:
-            return _by_name(file, names, wish)
-    if wish.width is not None:
-        return _by_count(file, names, n_columns, wish)
+        if options.feature_names is not None:
+            return _by_name(file, names, options)
+    if options.width is not None:
+        return _by_count(file, names, n_columns, options)
     if n_columns == 1:
         raise DataError(f"{file} has one column; a table needs at least one feature and a label.")
-    label = n_columns - 1 if wish.label is None else _place(file, names, n_columns, wish.label)
+    wanted = options.label_column
+    label = n_columns - 1 if wanted is None else _place(file, names, n_columns, wanted)
     return _without_index(file, _all_but(label, n_columns, names))
 
 
 def _without_index(file: str, columns: Columns) -> Columns:
-    """pandas writes its index as a first column without a name: numbers of rows, and no feature."""
+    """The columns without a first one that has no name: pandas writes the numbers of the rows there."""
     if not columns.names or columns.names[0] or columns.label == 0 or len(columns.features) < 2:
         return columns
     warnings.warn(f"{file}: the first column has no name; taken as an index and left out.", UserWarning, stacklevel=2)
     return Columns(columns.features[1:], columns.label, columns.names)
 
 
-def _by_name(file: str, names: list[str], wish: Wish) -> Columns:
+def _by_name(file: str, names: list[str], options: ReadOptions) -> Columns:
     """The features of a model by their names, whatever their order."""
-    wanted = list(wish.feature_names or [])
+    wanted = list(options.feature_names or [])
     places = {name: column for column, name in enumerate(names)}
     missing = [name for name in wanted if name not in places]
     if missing:
@@ -65,12 +67,13 @@ def _by_name(file: str, names: list[str], wish: Wish) -> Columns:
         raise DataError(f"{file} has no column {missing[0]!r}{more}, which is a feature of the model.")
     features = [places[name] for name in wanted]
     others = [column for column in range(len(names)) if names[column] not in set(wanted)]
-    label = others[0] if len(others) == 1 and wish.label is None else None
-    if wish.label is not None:
-        label = _find(names, len(names), wish.label)
+    wanted_label = options.label_column
+    label = others[0] if len(others) == 1 and wanted_label is None else None
+    if wanted_label is not None:
+        label = _find(names, len(names), wanted_label)
         label = label if label in others else None
-        if label is None and wish.firm:
-            raise DataError(f"{file} has no column {wish.label!r} besides the features of the model.")
+        if label is None and options.label is not None:
+            raise DataError(f"{file} has no column {options.label!r} besides the features of the model.")
     left_out = [names[column] for column in others if column != label]
     if left_out:
         word = "columns {} are" if len(left_out) > 1 else "column {} is"
@@ -81,19 +84,19 @@ def _by_name(file: str, names: list[str], wish: Wish) -> Columns:
     return Columns(features, label, names)
 
 
-def _by_count(file: str, names: list[str] | None, n_columns: int, wish: Wish) -> Columns:
-    """As many features as a model has, with a label or without."""
-    width = wish.width or 0
-    named = isinstance(wish.label, str) and names is not None and wish.label in names
-    if n_columns == width and not named and not (wish.firm and wish.label is not None):
+def _by_count(file: str, names: list[str] | None, n_columns: int, options: ReadOptions) -> Columns:
+    """The columns of a table without the names of the features: as many as the model has, with a label or without."""
+    width, wanted = options.width or 0, options.label_column
+    named = isinstance(wanted, str) and names is not None and wanted in names
+    if n_columns == width and not named and options.label is None:
         return Columns(list(range(n_columns)), None, names)
     if n_columns == width + 1:
         label = n_columns - 1
-        if wish.label is not None and (wish.firm or _find(names, n_columns, wish.label) is not None):
-            label = _place(file, names, n_columns, wish.label)
+        if wanted is not None and (options.label is not None or _find(names, n_columns, wanted) is not None):
+            label = _place(file, names, n_columns, wanted)
         return _all_but(label, n_columns, names)
     if n_columns == width:
-        raise DataError(f"{file} has {width - 1} columns besides {wish.label!r}, but the model has {width} features.")
+        raise DataError(f"{file} has {width - 1} columns besides {wanted!r}, but the model has {width} features.")
     raise DataError(
         f"{file} has {n_columns} {'column' if n_columns == 1 else 'columns'}, but the model has {width} "
         f"{'feature' if width == 1 else 'features'} ({width + 1} with a label)."

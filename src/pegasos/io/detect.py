@@ -1,74 +1,107 @@
-"""What kind of text a file is: LIBSVM or a table, with which delimiter, with a header or without."""
+"""What kind of file it is, told by its first bytes, and reading what is compressed in it."""
 
 from __future__ import annotations
 
-import re
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from io import BufferedReader
+from pathlib import Path
+from typing import BinaryIO
 
-from pegasos.io.base import DataError, Wish
-from pegasos.io.labels import MISSING
-from pegasos.io.text import BLANK, Text, is_number, split
+from pegasos.io.dataset import DataError, reason
 
-SAMPLE_LINES, SAMPLE_BYTES = 50, 1 << 16
-_PAIR = re.compile(r"(?:[0-9]+|qid):\S*", re.A)
-
-Line = tuple[int, str]
-
-
-def sample(text: Text) -> list[Line]:
-    """The first rows with their positions: a few at least, however long, but not a whole file."""
-    rows = []
-    for position, line in text.rows():
-        rows.append((position, line))
-        if len(rows) >= SAMPLE_LINES or (len(rows) >= 3 and position > SAMPLE_BYTES):
-            break
-    if not rows:
-        raise DataError(f"{text.name} is empty: it holds no rows.")
-    return rows
-
-
-def is_libsvm(rows: list[Line]) -> bool:
-    """Whether the lines are `label index:value …`; a few that are not do not matter, they are errors to be named."""
-    found = others = 0
-    for _, line in rows:
-        tokens = line.partition("#")[0].split()
-        paired = [_PAIR.fullmatch(token) is not None for token in tokens]
-        found += sum(paired)
-        others += len(paired) - sum(paired) - (not paired[0])
-    return found > others
+HEAD = 512  # bytes that tell the kind of a file
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
+COMPRESSIONS = tuple(_COMPRESSED.values())
+_NOT_READ = {
+    b"\x28\xb5\x2f\xfd": "is packed with zstd, which is not read here; unpack it first",
+    b"\x93NUMPY": "is a single NumPy array; save rows and labels together with np.savez(file, X=X, y=y)",
+    b"\xd0\xcf\x11\xe0": "is a spreadsheet; save it as CSV",
+    b"%PDF": "is a PDF document, not data",
+    b"\x89PNG": "is a picture; one row an image is needed, for instance in an npz or IDX file",
+    b"\xff\xd8\xff": "is a picture; one row an image is needed, for instance in an npz or IDX file",
+    b"\xff\xfe": "is text in UTF-16; save it in UTF-8",
+    b"\xfe\xff": "is text in UTF-16; save it in UTF-8",
+    b"\x80\x04\x95": "is a Python pickle, which can run any program when read; save the rows in another format",
+    b"\x80\x05\x95": "is a Python pickle, which can run any program when read; save the rows in another format",
+}
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x1b")) + b"\x7f"
 
 
-def find_delimiter(rows: list[Line]) -> str:
-    """The delimiter that makes the most fields numbers."""
-    lines = [line.strip("\r") for _, line in rows]
-    semicolons = {line.count(";") for line in lines}
-    if len(semicolons) == 1 and semicolons != {0}:  # also where decimals are written with a comma
-        return ";"
-    candidates = [mark for mark in ",;\t" if any(mark in line for line in lines)]
-    if all(line.endswith("\t") for line in lines) or all(line.startswith("\t") for line in lines):
-        candidates = [mark for mark in candidates if mark != "\t"]  # tabs around lines are no empty columns
-    scores = [sum(is_number(field) for line in lines for field in split(line, mark)) for mark in [*candidates, BLANK]]
-    return [*candidates, BLANK][scores.index(max(scores))]
+def check_readable(path: Path) -> None:
+    """Raise OSError with a sentence if `path` is no file that can be read."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
+    if not os.access(path, os.R_OK):
+        raise PermissionError(f"{path} cannot be read: permission denied.")
 
 
-def header(rows: list[Line], delimiter: str, wish: Wish) -> list[str] | None:
-    """The fields of the first line if they are names: text above numbers, or the names asked for."""
-    table = [split(line, delimiter) for _, line in rows]
-    first = table[0]
-    numbers = [field for field in first if is_number(field)]
-    if len(numbers) == len(first) or len(set(numbers)) < len(numbers) or not all(map(str.isdecimal, numbers)):
-        return None  # names may be numbers, as 0, 1, 2, but not just any: a row with a slip in it is no header
-    if len(table) == 1:
-        return first if all(_is_word(field) for field in first) else None
-    asked = [wish.label] if isinstance(wish.label, str) and not is_number(wish.label) else []
-    asked += wish.feature_names or []
-    if asked and set(asked) <= set(first):
-        return first
-    for column, field in enumerate(first):
-        below = [row[column] for row in table[1:] if column < len(row) and row[column] not in MISSING]
-        if _is_word(field) and below and all(is_number(other) for other in below):
-            return first
-    return None
+def kind_of(head: bytes) -> str:
+    """The format or compression of data that begin with `head`; "text" if it is none of those known."""
+    for magic, compression in _COMPRESSED.items():
+        if head.startswith(magic):
+            return compression
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"PK\x03\x04") or head.startswith(b"PK\x05\x06"):
+        return "zip"
+    if head.startswith(b"\x89HDF\r\n\x1a\n"):
+        return "hdf5"
+    if len(head) >= 4 and head[:2] == b"\x00\x00" and head[2] in (8, 9, 11, 12, 13, 14) and 1 <= head[3] <= 8:
+        return "idx"
+    return "text"
 
 
-def _is_word(field: str) -> bool:
-    return field not in MISSING and not is_number(field)
+def kind_of_file(file: BufferedReader) -> str:
+    """The kind of a file that was just opened; what is read of it next still begins with its first byte."""
+    return kind_of(file.peek(HEAD)[:HEAD])
+
+
+def decompressed(name: str, file: BufferedReader, kind: str) -> bytes:
+    """All bytes of an open file of this kind, without their compression if it is one."""
+    with decompressing(name, file, kind) as inner:
+        return inner.read()
+
+
+@contextmanager
+def decompressing(name: str, file: BufferedReader, kind: str) -> Iterator[BinaryIO]:
+    """What is compressed in a file, or the file itself, to read from; data cut off or damaged raise DataError."""
+    if kind not in COMPRESSIONS:
+        yield file
+        return
+    from lzma import LZMAError
+
+    open_compressed = import_module({"gzip": "gzip", "bz2": "bz2", "xz": "lzma"}[kind]).open
+    try:
+        with open_compressed(file, "rb") as inner:
+            yield inner
+    except DataError:
+        raise
+    except EOFError:
+        raise DataError(f"{name} is cut off: its {kind} data end early; get a whole copy.") from None
+    except (OSError, ValueError, zlib.error, LZMAError) as error:
+        raise DataError(f"{name} is damaged: its {kind} data cannot be unpacked ({reason(error)}).") from None
+
+
+@contextmanager
+def opened(path: Path, kind: str) -> Iterator[BinaryIO]:
+    """A file, or what is compressed in it, to read from."""
+    with open(path, "rb") as file, decompressing(path.name, file, kind) as inner:
+        yield inner
+
+
+def check_is_text(name: str, data: bytes) -> None:
+    """Raise DataError for the beginning of a file that is not text, with a sentence on what it is instead."""
+    for magic, sentence in _NOT_READ.items():
+        if data.startswith(magic):
+            raise DataError(f"{name} {sentence}.")
+    head = data[: 8 * HEAD]
+    if data[257:262] == b"ustar":
+        raise DataError(f"{name} is a tar archive; unpack it and give one of its files.")
+    if head.translate(None, delete=_CONTROL) != head:
+        raise DataError(f"{name} is no data file: neither text nor Parquet, npz, HDF5 or IDX.")

@@ -1,4 +1,7 @@
-"""IDX files, the format of MNIST: a header of sizes, then the numbers. Images and labels are files side by side."""
+"""IDX files, the format of MNIST: a header of sizes, then the numbers. Images and labels are files side by side.
+
+They are read whole only: the sets in this format fit into memory.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,26 @@ from pathlib import Path
 import numpy as np
 
 from pegasos.io.arrays import as_floats, check_finite
-from pegasos.io.base import DataError, Dataset, Wish, check_no_label_choice, check_width
+from pegasos.io.dataset import DataError, Dataset
+from pegasos.io.detect import decompressed, kind_of, kind_of_file
 from pegasos.io.labels import labels_from_array
-from pegasos.io.opening import HEAD, known_by, unpacked
+from pegasos.io.options import ReadOptions
 
 _TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
-def read_idx(path: Path, data: bytes, wish: Wish) -> Dataset:
+def read_idx(path: Path, data: bytes, options: ReadOptions) -> Dataset:
     """The Dataset of a file of images, with the labels beside it, and the test part if it is the training part."""
-    check_no_label_choice(path.name, wish, "the labels of an IDX file are in a file of their own")
+    options.check_no_label_choice(path.name, "the labels of an IDX file are in a file of their own")
     images = _array(path.name, data)
     if images.ndim == 1:
         beside = path.name.replace("labels", "images").replace("idx1", "idx3")
         hint = f", {beside}" if beside != path.name else ""
         raise DataError(f"{path.name} holds labels only; give the file of the images{hint}, and its labels are found.")
     X, shape = _rows(path.name, images)
-    check_width(path.name, X.shape[1], wish)
-    y = _labels(path, len(X), required=wish.width is None)
-    dataset = Dataset(path.name, X, y, format="idx", image_shape=shape)
+    options.check_width(path.name, X.shape[1])
+    y = _labels(path, len(X), required=options.width is None)
+    dataset = Dataset(path.name, X, y, source=str(path), format="idx", image_shape=shape)
     test = _existing(path, path.name.replace("train", "t10k")) if path.name.startswith("train") else None
     if test is not None:
         dataset.X_test, test_shape = _rows(test.name, _array(test.name, _bytes(test)))
@@ -78,7 +82,7 @@ def _labels(path: Path, n_rows: int, *, required: bool) -> np.ndarray | None:
 
 
 def _existing(path: Path, name: str) -> Path | None:
-    """A file beside `path`, packed or not."""
+    """A file beside `path`, compressed or not."""
     plain = name.removesuffix(".gz")
     candidates = [path.with_name(other) for other in (name, plain, plain + ".gz")]
     return next((candidate for candidate in candidates if candidate.is_file()), None)
@@ -86,7 +90,7 @@ def _existing(path: Path, name: str) -> Path | None:
 
 def _bytes(path: Path) -> bytes:
     with open(path, "rb") as file:
-        data = unpacked(path.name, file, known_by(file.peek(HEAD)[:HEAD]))
-    if known_by(data[:HEAD]) != "idx":
+        data = decompressed(path.name, file, kind_of_file(file))
+    if kind_of(data) != "idx":
         raise DataError(f"{path.name} is no IDX file.")
     return data

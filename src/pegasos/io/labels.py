@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from math import prod
 
 import numpy as np
 
-from pegasos.io.base import DataError
+from pegasos.io.dataset import DataError
+from pegasos.io.fields import MISSING, NUMBER
 
-NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.I | re.A)
-MISSING = frozenset({"", "NA", "N/A", "?", "nan", "NaN", "NAN", "-nan", "null", "NULL"})
 _CODE = re.compile(r"[+-]?0[0-9]", re.A)  # 007 is the name of a class, not the number 7
-_EXACT = 2.0**53  # whole numbers up to here are what they say
+_EXACT = 2.0**53  # a float64 holds every whole number up to here
 
 
 def labels_from_text(
-    tokens: Sequence[str], place: Callable[[int], str], *, optional: bool = False, words: bool = False
+    tokens: Sequence[str], place: Callable[[int], str], *, optional: bool = False, text_labels: bool = False
 ):
-    """Labels as an array; None if they are `optional` and missing in every row. `place` says where a row is.
+    """Labels as an array; None if they are `optional` and missing in every row.
 
-    `words`: they are text even where all are numbers, since other labels are text.
+    `place` gives the beginning of a sentence about a row. With `text_labels` they stay text even where all are numbers,
+    because labels in other parts of the file are text.
     """
     distinct = set(tokens)
     missing = distinct & MISSING
@@ -28,7 +29,7 @@ def labels_from_text(
         if optional and missing == distinct:
             return None
         raise DataError(f"{place(_first(tokens, missing))}, the label is missing; fill it in or drop the row.")
-    if not words and all(NUMBER.fullmatch(token) and not _CODE.match(token) for token in distinct):
+    if not text_labels and all(NUMBER.fullmatch(token) and not _CODE.match(token) for token in distinct):
         values = {token: float(token) for token in distinct}
         strange = {token for token, value in values.items() if not np.isfinite(value)}
         if strange:
@@ -49,19 +50,17 @@ def whole_if_possible(values: np.ndarray) -> np.ndarray:
 
 
 def labels_from_array(
-    values: np.ndarray, name: str, part: str, *, first_row: int = 0, words: bool = False
+    values: np.ndarray, name: str, part: str, *, first_row: int = 0, text_labels: bool = False
 ) -> np.ndarray:
-    """Labels that a binary file holds as an array, or some of them, from `first_row` on; `words` as in text."""
+    """Labels out of an array of a file, or those of the rows from `first_row` on; `text_labels` as for text."""
     values = np.asarray(values)
-    if values.ndim == 2 and 1 in values.shape:
-        values = values.ravel()
-    if values.ndim != 1:
-        raise DataError(f"{name}: the labels {part} have shape {values.shape}; one label a row is needed.")
+    count_of_labels(values.shape, name, part)
+    values = values.ravel()
     if values.dtype.kind in "SO":
         values = np.array([v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values], dtype=str)
     if values.dtype.kind == "U":
         place = lambda row: f"{name}: in row {first_row + row + 1} of {part}"
-        return labels_from_text(values.tolist(), place, words=words)
+        return labels_from_text(values.tolist(), place, text_labels=text_labels)
     if values.dtype.kind not in "iubf":
         raise DataError(f"{name}: the labels {part} are of type {values.dtype}; numbers or text are needed.")
     if values.dtype.kind == "u" and values.size and values.max() > np.iinfo(np.int64).max:
@@ -72,6 +71,13 @@ def labels_from_array(
         where = f"{name}: in row {first_row + row + 1} of {part}"
         raise DataError(f"{where}, the label is {values[row]}; labels must be finite.")
     return whole_if_possible(values)
+
+
+def count_of_labels(shape: tuple[int, ...], name: str, part: str) -> int:
+    """How many labels an array of this shape holds: it has to be a vector, a row or a column."""
+    if len(shape) != 1 and not (len(shape) == 2 and 1 in shape):
+        raise DataError(f"{name}: the labels {part} have shape {shape}; one label a row is needed.")
+    return prod(shape)
 
 
 def _first(tokens: Sequence[str], wanted) -> int:

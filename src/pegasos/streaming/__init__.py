@@ -49,7 +49,7 @@ def fit(estimator, path: str | os.PathLike, *, label: str | int | None = None):
     """
     from sklearn.base import clone
 
-    from pegasos.streaming.source import open_source
+    from pegasos.io import open_source
     from pegasos.streaming.training import fit_stream
 
     scaler, svm = _steps(estimator)

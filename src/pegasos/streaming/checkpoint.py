@@ -12,10 +12,11 @@ import numpy as np
 
 from pegasos.backends.threads import in_parallel
 from pegasos.estimators.checkpoint import identity_of
+from pegasos.io.source import Source
 from pegasos.solver.checkpoint import Checkpoint, CheckpointError
 from pegasos.solver.checkpoint_file import CheckpointFile, pack_state, unpack_state
 from pegasos.streaming.run import Run, Standing
-from pegasos.streaming.source import Source, Split
+from pegasos.streaming.split import Split
 from pegasos.streaming.survey import Look
 from pegasos.utils.fingerprint import fingerprint
 
@@ -80,7 +81,7 @@ class Keeper(CheckpointFile):
                 setattr(scaler, name, value)
             for name in [name for name in arrays if name.startswith("scaler.")]:
                 setattr(scaler, name.removeprefix("scaler."), arrays[name])
-            source.words, source.n_features, source.first_index = values["source"]
+            source.text_labels, source.n_features, source.first_index = values["source"]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(f"{self.path} is no checkpoint of a {KIND}; remove it to begin anew.") from error
         return look, scaler
@@ -113,7 +114,7 @@ class Keeper(CheckpointFile):
             "passes_before": run.streamed.before + run.streamed.passes,
             "look": look,
             "classes": classes.tolist() if words else None,
-            "source": [source.words, source.n_features, source.first_index],
+            "source": [source.text_labels, source.n_features, source.first_index],
             "scaler": {name: value for name, value in scaler.items() if not isinstance(value, np.ndarray)},
         }
         values |= {name: getattr(at, name) for name in COUNTED}

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pegasos.io.base import DataError, check_size
+from pegasos.io.dataset import DataError, check_size
+from pegasos.io.source import Source
 from pegasos.rules.state import State
 from pegasos.solver.certificate import Certifier
 from pegasos.streaming.setting import Setting
-from pegasos.streaming.source import Source
 from pegasos.streaming.windows import Prepare, Window, chunks
 
 

@@ -1,7 +1,7 @@
-"""Reading ahead: other threads fetch and parse chunks while the caller works on those before.
+"""Reading ahead: other threads read and parse chunks while the caller works on earlier ones.
 
-One thread draws the tasks, in order, as far as there is room; as many threads as BLAS uses carry them out. The results
-come in the order of the tasks, whatever the threads do, and at most `depth` chunks wait or are being read.
+One thread draws the tasks in their order, as far as there is room; as many threads as BLAS uses carry them out. The
+results come in the order of the tasks, whichever thread is first, and at most `depth` of them wait or are being made.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pegasos.backends.threads import alone, blas_threads
 T = TypeVar("T")
 
 
-def ahead(tasks: Iterator[Callable[[], T]], depth: int) -> Generator[T, None, None]:
+def read_ahead(tasks: Iterator[Callable[[], T]], depth: int) -> Generator[T, None, None]:
     """Results of the tasks, in order; an error of a task, or of drawing it, is raised in its place.
 
-    The threads end when all is read, when somebody closes this generator, and after an error.
+    The threads end when all is read, when this generator is closed, and after an error.
     """
     ready: SimpleQueue[Future[T] | BaseException | None] = SimpleQueue()
     room, stopped = threading.Semaphore(depth), threading.Event()
@@ -44,14 +44,14 @@ def ahead(tasks: Iterator[Callable[[], T]], depth: int) -> Generator[T, None, No
                 tasks.close()
 
     with ThreadPoolExecutor(min(depth, blas_threads()), thread_name_prefix="pegasos-read") as pool:
-        feeder = threading.Thread(target=feed, name="pegasos-ahead", daemon=True)
+        feeder = threading.Thread(target=feed, name="pegasos-draw", daemon=True)
         feeder.start()
         try:
             while (found := ready.get()) is not None:
                 if isinstance(found, BaseException):
                     raise found
                 result = found.result()
-                del found  # or it would keep a chunk in memory that its reader has done with
+                del found  # or it would keep a chunk in memory that the caller has done with
                 room.release()
                 yield result
                 del result

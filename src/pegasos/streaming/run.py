@@ -17,7 +17,8 @@ import numpy as np
 
 from pegasos.estimators.totals import SharedProblem
 from pegasos.estimators.warm_start import without_rows
-from pegasos.io.base import DataError
+from pegasos.io import DataError
+from pegasos.io.source import Chunk, Source
 from pegasos.losses.scalar import LINEAR_DUALS
 from pegasos.rules.state import State
 from pegasos.solver.certificate import Certificate, Certifier
@@ -27,7 +28,7 @@ from pegasos.solver.stream import Solution, StreamSolver
 from pegasos.streaming.evaluate import Tally, judged
 from pegasos.streaming.progress import Work
 from pegasos.streaming.setting import Setting
-from pegasos.streaming.source import Chunk, Source, Split
+from pegasos.streaming.split import Split
 from pegasos.streaming.survey import Look
 from pegasos.streaming.windows import Window, chunks_of_window, order_of, windows
 

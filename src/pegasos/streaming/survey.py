@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pegasos.io.base import DataError, check_size
+from pegasos.io.dataset import DataError, check_size
+from pegasos.io.source import Chunk, Source
 from pegasos.streaming.progress import Work
-from pegasos.streaming.source import Chunk, Source, Split
+from pegasos.streaming.split import Split
 from pegasos.streaming.windows import chunks, n_bytes
 
 
@@ -50,7 +51,7 @@ def look(source: Source, work: Work, *, regression: bool, epsilon: float = 0.0, 
     try:
         return _look(source, work, regression, epsilon, split)
     except _Words:  # numbers that came before have to be read again, as they are written
-        source.words = True
+        source.text_labels = True
         return _look(source, work, regression, epsilon, split)
 
 
@@ -70,7 +71,8 @@ def _look(source: Source, work: Work, regression: bool, epsilon: float, split: S
     if seen.n_rows == 0:
         raise DataError(f"{source.name} is empty: it holds no rows.")
     check_size(source.name, seen.largest)
-    _settle(source, seen)
+    if source.n_features is None:
+        source.settle_features(seen.lowest, seen.highest)
     assert source.n_features is not None
     return Look(
         n_rows=seen.n_rows - seen.n_test,
@@ -83,16 +85,6 @@ def _look(source: Source, work: Work, regression: bool, epsilon: float, split: S
         seconds=work.clock.seconds - began,
         **labels.found(),
     )
-
-
-def _settle(source: Source, seen: _Rows) -> None:
-    """Features of LIBSVM text count from 1 unless a 0 occurs, and are as many as the highest says."""
-    if source.n_features is not None:
-        return
-    if seen.highest < 0:
-        raise DataError(f"{source.name} holds no entries index:value, so its rows have no features.")
-    source.first_index = min(seen.lowest, 1)
-    source.n_features = seen.highest - source.first_index + 1
 
 
 def _too_long(source: Source, work: Work, seconds: float, part: float) -> str:
@@ -135,7 +127,7 @@ class _Classes:
     def add(self, y: np.ndarray) -> None:
         if not len(y):
             return
-        if y.dtype.kind == "U" and not self.source.words:
+        if y.dtype.kind == "U" and not self.source.text_labels:
             raise _Words
         if y.dtype.kind == "f":
             odd = y[y != np.floor(y)]
@@ -150,7 +142,7 @@ class _Classes:
 
     def found(self) -> dict:
         labels = sorted(self.counts)
-        dtype = None if self.source.words else np.int64 if self.whole else np.float64
+        dtype = None if self.source.text_labels else np.int64 if self.whole else np.float64
         counts = np.array([self.counts[label] for label in labels], np.int64)
         return {"classes": np.array(labels, dtype), "counts": counts, "mean": 0.0, "zero": 0.0}
 

@@ -11,10 +11,11 @@ from pegasos.estimators import validation
 from pegasos.estimators.progress import progress_shown
 from pegasos.estimators.targets import recipe_of
 from pegasos.estimators.warm_start import unharmed_by_errors
+from pegasos.io.source import Source
 from pegasos.solver.clock import Clock
 from pegasos.streaming.progress import Work
 from pegasos.streaming.run import Run, Streamed
-from pegasos.streaming.source import Source, Split
+from pegasos.streaming.split import Split
 from pegasos.streaming.survey import Look, look
 from pegasos.streaming.windows import chunks
 

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.sparse import vstack
 
 from pegasos.backends.threads import blas_threads
-from pegasos.streaming.prefetch import ahead
-from pegasos.streaming.source import Chunk, Source
+from pegasos.io.source import Chunk, Source
+from pegasos.streaming.prefetch import read_ahead
 
 WINDOW = 32 << 20  # bytes of rows that meet the solver at a time; about as many again are read ahead
 
@@ -50,7 +50,7 @@ def chunks_of_window(bytes_a_chunk: float) -> int:
 
 def chunks(source: Source, prepare: Prepare | None = None) -> Generator[Chunk, None, None]:
     """All chunks in the order of the file, read ahead."""
-    yield from ahead(_prepared(source.tasks(), prepare), 2 * blas_threads())
+    yield from read_ahead(_prepared(source.tasks(), prepare), 2 * blas_threads())
 
 
 def windows(
@@ -61,7 +61,7 @@ def windows(
     `prepare` is what is done to each chunk by the thread that reads it. About one window is read ahead.
     """
     tasks = islice(source.tasks(order), skip * n_chunks, None)
-    with closing(ahead(_prepared(tasks, prepare), n_chunks + blas_threads())) as read:
+    with closing(read_ahead(_prepared(tasks, prepare), n_chunks + blas_threads())) as read:
         number = skip
         while found := list(islice(read, n_chunks)):
             share = sum(chunk.share for chunk in found)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.datasets import load
-from pegasos.io.base import Dataset
+from pegasos.io import Dataset
 from pegasos.report.page import Figure
 
 

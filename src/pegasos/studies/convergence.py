@@ -17,7 +17,7 @@ from pegasos.studies.base import Context, shown
 from pegasos.studies.gradient_descent import gradient_descent, objective_and_gap, rate_and_radius
 
 if TYPE_CHECKING:
-    from pegasos.io.base import Dataset
+    from pegasos.io import Dataset
     from pegasos.problem.schedule import Schedule
 
 LAM = 1e-3

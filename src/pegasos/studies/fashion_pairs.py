@@ -15,7 +15,7 @@ from pegasos.report.page import Figure, Page, Remark, Table
 from pegasos.studies.base import Context, shown, timed
 
 if TYPE_CHECKING:
-    from pegasos.io.base import Dataset
+    from pegasos.io import Dataset
 
 LAM = 1e-3
 STEPS = [1_000, 10_000, 100_000, 1_000_000]

@@ -18,7 +18,7 @@ from pegasos.report.page import Figure, Page, Remark, Table
 from pegasos.studies.base import Context, merged, shown
 
 if TYPE_CHECKING:
-    from pegasos.io.base import Dataset
+    from pegasos.io import Dataset
 
 
 class Task(NamedTuple):

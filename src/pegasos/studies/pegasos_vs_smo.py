@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from pegasos.datasets import load
-from pegasos.io.base import Dataset
+from pegasos.io import Dataset
 from pegasos.plotting import BarsDisplay, ClassCountsDisplay
 from pegasos.report.page import Figure, Page, Remark, Table
 from pegasos.studies.base import Context, shown

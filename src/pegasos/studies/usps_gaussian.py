@@ -16,7 +16,7 @@ from pegasos.report.page import Page, Remark, Table
 from pegasos.studies.base import Context, estimator, merged, shown, timed
 
 if TYPE_CHECKING:
-    from pegasos.io.base import Dataset
+    from pegasos.io import Dataset
 
 LAMS = [1e-10, 1e-5, 1e-3, 1e-1, 1e5]
 STEPS = [250, 500, 1000, 3500, 7438]

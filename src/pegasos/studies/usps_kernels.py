@@ -27,7 +27,7 @@ from pegasos.studies.base import Context, estimator, merged, shown, timed
 from pegasos.studies.naive import naive_seconds
 
 if TYPE_CHECKING:
-    from pegasos.io.base import Dataset
+    from pegasos.io import Dataset
 
 LAMS = [10.0**power for power in range(-5, 2)]
 STEPS = [1000, 5000, 10_000, 25_000, 50_000]

@@ -1,4 +1,4 @@
-"""One number out of bytes, compiled. It is the one that Python's float() gives, or is said to be hard.
+"""One number out of bytes, compiled: the one that Python's float() gives, or it is said to be hard.
 
 Short numbers are exact products of two exact floats (W. Clinger, How to read floating point numbers accurately, 1990).
 Longer ones go by the method of M. Eisel and D. Lemire (Number parsing at a gigabyte per second, 2021): 64 digits of the

@@ -18,7 +18,7 @@ class DataError(ValueError):
 
 @dataclass
 class Dataset:
-    """Rows and labels, with where they come from. `X_test`, `y_test` are there if a set has its own test part."""
+    """Rows and labels, and where they come from. `X_test` and `y_test` are there if a set has its own test part."""
 
     name: str
     X: Any  # ndarray or csr_matrix
@@ -39,11 +39,11 @@ class Dataset:
 
     @property
     def fingerprint(self) -> str:
-        """A short text that differs when any row or label does."""
+        """A short text that differs where any row or label does."""
         return fingerprint(self.X, _encoded(self.y), self.X_test, _encoded(self.y_test))
 
     def facts(self) -> dict[str, Any]:
-        """What a report says of the data."""
+        """The lines of a report that describe the data."""
         n_rows = self.X.shape[0]
         return {
             "name": self.name,
@@ -53,24 +53,6 @@ class Dataset:
             "classes": None if self.y is None or self.y.dtype.kind == "f" else len(np.unique(self.y)),
             "fingerprint": self.fingerprint,
         }
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What the reader of a file is asked for: the label column, and the features of a model that is to predict."""
-
-    label: str | int | None = None
-    n_features: int | None = None
-    feature_names: list[str] | None = None
-    first_index: int | None = None
-    firm: bool = True  # whether `label` is asked for, or only what the column of other files was
-
-    @property
-    def width(self) -> int | None:
-        """Features that the rows must have, or None if any number is right."""
-        if self.n_features is None and self.feature_names is not None:
-            return len(self.feature_names)
-        return self.n_features
 
 
 def _encoded(y: np.ndarray | None) -> np.ndarray | None:
@@ -84,26 +66,14 @@ def check_size(name: str, largest: float) -> None:
         raise DataError(f"{name} holds values up to {largest:.3g}, too large to compute with; scale them first.")
 
 
-def check_no_label_choice(name: str, wish: Wish, instead: str) -> None:
-    """Raise DataError if a label column is asked for where there is none to choose."""
-    if wish.label is not None and wish.firm:
-        raise DataError(f"{name}: a label column ({wish.label!r}) can be chosen in tables only; {instead}.")
-
-
-def check_width(name: str, found: int, wish: Wish) -> None:
-    """Raise DataError if rows without a label column do not have the features of the model."""
-    if wish.width is not None and found != wish.width:
-        raise DataError(f"{name} has {found} columns, but the model has {wish.width} features.")
-
-
 def listing(words: list[str], most: int = 12) -> str:
-    """Names in quotes for a sentence, not more than a reader wants to see."""
+    """Names in quotes for a sentence, the first `most` of them."""
     shown = ", ".join(repr(word) for word in words[:most])
     return f"{shown}, … ({len(words)} in all)" if len(words) > most else shown
 
 
 def reason(error: Exception, most: int = 120) -> str:
-    """What a library says went wrong, in one line of a length that a sentence can hold."""
+    """The message of a library's exception as one short line, to be quoted in a sentence."""
     text = str(getattr(error, "reason", None) or error) or type(error).__name__
     line = " ".join(text.splitlines()[0].split()).rstrip(".")
     return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,28 +1,29 @@
-"""The lines of a text file: where they are, how they split into fields, and what to say of one that is no number."""
+"""The lines of a text file: where they are, and how they split into fields."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pegasos.io.base import DataError
-from pegasos.io.labels import MISSING, NUMBER
+from pegasos.io.detect import HEAD, check_is_text
 
 BLANK = " "  # the delimiter of text whose fields are separated by any run of spaces and tabs
 SMALL = 1 << 18  # bytes that plain Python reads in less time than Numba takes to load
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"[ \t\r]*')
 _QUOTED_BLANK = re.compile(r'"((?:[^"]|"")*)"(?=[ \t]|$)|([^ \t]+)')
 
 
 @dataclass(frozen=True)
 class Text:
-    """The bytes of a text file without what marks its encoding: they begin at `begin`."""
+    """The bytes of a text file, or of some of its lines, from `begin` on."""
 
     name: str
     data: bytes
     begin: int = 0
+    lines_before: Callable[[], int] = int  # of the file; a function, as only errors ask and counting reads the file
 
     def rows(self, begin: int | None = None) -> Iterator[tuple[int, str]]:
         """(position, line) of all lines that are neither blank nor a comment."""
@@ -37,22 +38,31 @@ class Text:
                 yield at, line
             at = end + 1
 
-    def row_position(self, row: int, begin: int | None = None) -> int:
-        """Where a row begins, rows counted from `begin`."""
-        return next(position for number, (position, _) in enumerate(self.rows(begin)) if number == row)
+    def row_position(self, row: int) -> int:
+        """Where a row begins, the first being 0."""
+        return next(position for number, (position, _) in enumerate(self.rows()) if number == row)
 
     def line_number(self, position: int) -> int:
-        """The number of the line at a position, the first being 1."""
-        return self.data.count(b"\n", 0, position) + 1
+        """The number in the file of the line at a position, the first being 1."""
+        return self.lines_before() + self.data.count(b"\n", 0, position) + 1
 
     def in_line(self, position: int) -> str:
         """The beginning of a sentence about the line at a position."""
         return f"{self.name}: in line {self.line_number(position)}"
 
 
-def is_large(n_bytes: int) -> bool:
+def as_text(name: str, data: bytes) -> Text:
+    """The text in all bytes of a file, or in its beginning, or a DataError if it is none."""
+    check_is_text(name, data)
+    head = data[: 8 * HEAD]
+    if b"\r" in head and b"\n" not in head and b"\n" not in data:
+        data = data.replace(b"\r", b"\n")  # lines as old Macs end them
+    return Text(name, data, len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0)
+
+
+def is_large(text: Text) -> bool:
     """Whether compiled loops are worth loading; interpreted ones (NUMBA_DISABLE_JIT) are slower than plain Python."""
-    return n_bytes >= SMALL and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+    return len(text.data) - text.begin >= SMALL and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def decoded(data: bytes) -> str:
@@ -96,29 +106,3 @@ def _split_quoted(line: str, delimiter: str) -> list[str]:
 
 def _unquoted(field: str) -> str:
     return field.replace('""', '"').strip(" \t\r")
-
-
-def is_number(field: str) -> bool:
-    """Whether a field is a number, nan and inf included."""
-    return NUMBER.fullmatch(field) is not None
-
-
-def number(field: str) -> float | None:
-    """The finite number in a field, or None."""
-    if NUMBER.fullmatch(field) is None:
-        return None
-    value = float(field)
-    return value if abs(value) < float("inf") else None
-
-
-def no_number(name: str, column: str, field: str, place: str) -> DataError:
-    """The error for a field that should hold a finite number; `column` and `place` say where it is."""
-    if field in MISSING:
-        return DataError(f"{name}: {column} has a missing value ({place}); fill it in or drop the row.")
-    shown = field if len(field) <= 40 else field[:39] + "…"
-    if NUMBER.fullmatch(field) is not None:
-        return DataError(f"{name}: {column} holds {shown} ({place}); every value must be finite.")
-    remedy = "encode categories as numbers first"
-    if NUMBER.fullmatch(field.replace(",", ".")) is not None:
-        remedy = "write decimals with a point"
-    return DataError(f"{name}: {column} holds {shown!r} ({place}), which is no number; {remedy}.")

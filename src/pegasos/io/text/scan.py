@@ -1,11 +1,11 @@
-"""Lines to numbers, compiled: the inner loops of reading large text. `fast` splits the file and calls them."""
+"""Lines to numbers: the compiled inner loops of reading large text, called by `compiled_parser`."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from pegasos.io.numbers import GOOD, HARD, NO_NUMBER, parse_number
+from pegasos.io.text.numbers import GOOD, HARD, NO_NUMBER, parse_number
 
 TAB, NEWLINE, RETURN, SPACE, QUOTE, HASH, COMMA, COLON = 9, 10, 13, 32, 34, 35, 44, 58
 
@@ -163,7 +163,7 @@ def scan_table(buffer, begin, end, delimiter, places, X, labels, spans, hard):
 
 
 @njit(cache=True, nogil=True)
-def scan_pairs(buffer, begin, end, values, indices, lengths, labels, spans, hard):
+def scan_entries(buffer, begin, end, values, indices, lengths, labels, spans, hard):
     """Read the LIBSVM lines of buffer[begin:end]: entries one after another, and the number of them in each row.
 
     A row without a label has an empty span at the beginning of its line. Returns the rows and entries read, the

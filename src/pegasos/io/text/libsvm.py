@@ -7,43 +7,29 @@ import warnings
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from pegasos.io import plain
-from pegasos.io.base import DataError, Dataset, Wish, check_no_label_choice
+from pegasos.io.dataset import DataError
 from pegasos.io.labels import labels_from_text, whole_if_possible
-from pegasos.io.text import Text, is_large
+from pegasos.io.text import python_parser
+from pegasos.io.text.lines import Text, is_large
+from pegasos.io.text.python_parser import LibsvmEntries
 
 
-def read_libsvm(text: Text, wish: Wish) -> Dataset:
-    """The Dataset in a LIBSVM file; indices count from 1, or from 0 if a 0 occurs."""
-    check_no_label_choice(text.name, wish, "in a LIBSVM file it is the first entry of each line")
-    pairs = parsed(text)
-    y = labels_of(text, pairs, optional=bool(wish.width))
-    first = first_index_of(text, pairs.indices, wish.first_index)
-    width = wish.width
-    if width is None:
-        width = int(pairs.indices.max()) - first + 1 if pairs.indices.size else 0
-        if width == 0:
-            raise DataError(f"{text.name} holds no entries index:value, so its rows have no features.")
-    X, unseen = matrix(text, pairs, first, width)
-    if unseen.size:
-        warn_unseen(text.name, unseen, width)
-    return Dataset(text.name, X, y, format="libsvm", first_index=first)
+def libsvm_entries(text: Text, text_labels: bool = False) -> LibsvmEntries:
+    """The entries and labels of all rows; labels are text if they are to be `text_labels`."""
+    if is_large(text):
+        from pegasos.io.text import compiled_parser
+
+        entries = compiled_parser.libsvm_entries(text, text_labels)
+        if entries is not None:
+            return entries
+    return python_parser.libsvm_entries(text)
 
 
-def parsed(text: Text, words: bool = False) -> plain.Pairs:
-    """The entries of all rows; labels are text if they are to be `words`."""
-    if is_large(len(text.data)):
-        from pegasos.io import fast
-
-        pairs = fast.pairs(text, words)
-        if pairs is not None:
-            return pairs
-    return plain.pairs(text)
-
-
-def labels_of(text: Text, pairs: plain.Pairs, *, optional: bool, words: bool = False) -> np.ndarray | None:
-    """Labels of all rows or of none."""
-    labels = pairs.labels
+def labels_of(
+    text: Text, entries: LibsvmEntries, *, optional: bool = False, text_labels: bool = False
+) -> np.ndarray | None:
+    """Labels of all rows; None if no row has one, or if they are `optional` and missing in every row."""
+    labels = entries.labels
     if isinstance(labels, np.ndarray):
         return whole_if_possible(labels)
     tokens = [label for label in labels if label is not None]
@@ -54,7 +40,7 @@ def labels_of(text: Text, pairs: plain.Pairs, *, optional: bool, words: bool = F
         strange = next(row for row, label in enumerate(labels) if (label is not None) != first)
         raise some_without_label(text, strange, first)
     place = lambda row: text.in_line(text.row_position(row))
-    return labels_from_text(tokens, place, optional=optional, words=words)
+    return labels_from_text(tokens, place, optional=optional, text_labels=text_labels)
 
 
 def some_without_label(text: Text, row: int, before: bool) -> DataError:
@@ -63,10 +49,13 @@ def some_without_label(text: Text, row: int, before: bool) -> DataError:
     return DataError(f"{text.in_line(text.row_position(row))}, the row has {have}.")
 
 
-def matrix(text: Text, pairs: plain.Pairs, first: int, width: int) -> tuple[csr_matrix, np.ndarray]:
-    """Rows of so many features, which count from `first`, and the features beyond that were left out."""
-    values, indices = pairs.values, pairs.indices
-    indptr = np.concatenate([[0], np.cumsum(pairs.lengths)])
+def matrix(text: Text, entries: LibsvmEntries, first: int, width: int) -> tuple[csr_matrix, np.ndarray]:
+    """The rows, as many columns wide as `width` says, and the features beyond that were left out.
+
+    `first` is the index of the first feature. The entries are used up.
+    """
+    values, indices = entries.values, entries.indices
+    indptr = np.concatenate([[0], np.cumsum(entries.lengths)])
     indices -= np.int32(first)
     unseen = np.empty(0, indices.dtype)
     if indices.size and int(indices.max()) >= width:  # features that a model has not seen have no weight in it
@@ -75,28 +64,20 @@ def matrix(text: Text, pairs: plain.Pairs, first: int, width: int) -> tuple[csr_
         kept = np.concatenate([[0], np.cumsum(seen)])
         values, indices, indptr = values[seen], indices[seen], kept[indptr]
     X = csr_matrix((values, indices, indptr), shape=(len(indptr) - 1, width))
-    if not pairs.rising:
+    if not entries.rising:
         _order(text, X)
     X.has_canonical_format = True  # known, and not worth another look
     return X, unseen
 
 
 def warn_unseen(name: str, unseen: np.ndarray, width: int) -> None:
-    """Warn of features beyond those of the model."""
+    """Warn of features that were left out because the model has fewer."""
     warnings.warn(
         f"{name} has {len(unseen)} {'feature' if len(unseen) == 1 else 'features'} beyond the {width} of the model; "
         "unseen in training, they have weight 0 and are left out.",
         UserWarning,
         stacklevel=2,
     )
-
-
-def first_index_of(text: Text, indices: np.ndarray, known: int | None) -> int:
-    """Whether features count from 0 or from 1: as in the training file, else from 1 unless a 0 occurs."""
-    lowest = int(indices.min()) if indices.size else 1
-    if known == 1 and lowest == 0:
-        raise DataError(f"{text.name} has a feature 0, but the features of the training file count from 1.")
-    return min(lowest, 1) if known is None else known
 
 
 def _order(text: Text, X: csr_matrix) -> None:

@@ -1,0 +1,36 @@
+"""Fields of tables: which texts are numbers, and which stand for a missing value."""
+
+from __future__ import annotations
+
+import re
+
+from pegasos.io.dataset import DataError
+
+NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.I | re.A)
+MISSING = frozenset({"", "NA", "N/A", "?", "nan", "NaN", "NAN", "-nan", "null", "NULL"})
+
+
+def is_number(field: str) -> bool:
+    """Whether a field is a number, nan and inf included."""
+    return NUMBER.fullmatch(field) is not None
+
+
+def finite_number(field: str) -> float | None:
+    """The finite number in a field, or None."""
+    if NUMBER.fullmatch(field) is None:
+        return None
+    value = float(field)
+    return value if abs(value) < float("inf") else None
+
+
+def bad_number(name: str, column: str, field: str, place: str) -> DataError:
+    """The error for a field that holds no finite number; `column` and `place` say where, in a sentence."""
+    if field in MISSING:
+        return DataError(f"{name}: {column} has a missing value ({place}); fill it in or drop the row.")
+    shown = field if len(field) <= 40 else field[:39] + "…"
+    if NUMBER.fullmatch(field) is not None:
+        return DataError(f"{name}: {column} holds {shown} ({place}); every value must be finite.")
+    remedy = "encode categories as numbers first"
+    if NUMBER.fullmatch(field.replace(",", ".")) is not None:
+        remedy = "write decimals with a point"
+    return DataError(f"{name}: {column} holds {shown!r} ({place}), which is no number; {remedy}.")

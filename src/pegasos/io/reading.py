@@ -1,0 +1,120 @@
+"""Opening a file by what its first bytes say it is, to read it whole or in chunks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pegasos.io.dataset import DataError, Dataset
+from pegasos.io.detect import check_readable, decompressed, kind_of, kind_of_file
+from pegasos.io.options import ReadOptions
+from pegasos.io.source import CHUNK, NotInPieces, Source
+
+
+def read(
+    path: str | os.PathLike,
+    *,
+    label: str | int | None = None,
+    n_features: int | None = None,
+    feature_names: list[str] | None = None,
+    first_index: int | None = None,
+    usual_label: str | int | None = None,
+) -> Dataset:
+    """Read rows and labels from a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file. Its format is told by its content, not by its name.
+    label : str or int, default=None
+        The label column of a table: a name of its header, or a number counted from 0 (negative ones from the end);
+        None: the last one.
+    n_features : int, default=None
+        For rows to predict: the number of features of the model. Labels may then be missing.
+    feature_names : list of str, default=None
+        For rows to predict: the features of the model, which are found by name in a file with a header.
+    first_index : {0, 1}, default=None
+        Where the features of LIBSVM text count from in the training file; None: from 1 unless a 0 occurs.
+    usual_label : str or int, default=None
+        The label column of the training file, which this file may have, too.
+
+    Returns
+    -------
+    Dataset
+        Its rows are float32 or float64, dense or CSR.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read as data, in a sentence that names the file and the thing.
+    """
+    path = Path(path)
+    check_readable(path)
+    options = ReadOptions(label, usual_label, n_features, feature_names, first_index)
+    with open(path, "rb") as file:
+        kind = kind_of_file(file)
+        if kind in ("zip", "hdf5", "parquet"):
+            return _binary_source(path, kind, options, CHUNK).read()
+        data = decompressed(path.name, file, kind)
+    inner = kind_of(data)
+    if inner == "idx":
+        from pegasos.io.idx import read_idx
+
+        return read_idx(path, data, options)
+    if inner != "text":
+        raise DataError(f"{path.name} is a {inner} file packed with {kind}; unpack it first.")
+    from pegasos.io.text.sources import text_in_memory
+
+    return text_in_memory(path, data, options).read()
+
+
+def open_source(path: str | os.PathLike, *, chunk: int = CHUNK, **options) -> Source:
+    """Open a file to be read in chunks, which hold the same rows and labels and raise the same errors as `read`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    chunk : int
+        About how many bytes of the file, or of its rows in memory, make a chunk.
+    **options
+        As for `read`.
+
+    Returns
+    -------
+    Source
+        The file, of which only the beginning has been read.
+
+    Raises
+    ------
+    NotInPieces
+        If the file may be good data, but cannot be read in chunks.
+    DataError
+        If it cannot be read as data.
+    """
+    path, asked = Path(path), ReadOptions(**options)
+    check_readable(path)
+    with open(path, "rb") as file:
+        kind = kind_of_file(file)
+    if kind == "idx":
+        raise NotInPieces(
+            f"{path.name} is an IDX file, which cannot be read in pieces; read it into memory (--stream no)."
+        )
+    if kind in ("zip", "hdf5", "parquet"):
+        source = _binary_source(path, kind, asked, chunk)
+    else:
+        from pegasos.io.text.sources import open_text
+
+        source = open_text(path, kind, asked, chunk)
+    source.check_in_pieces()
+    return source
+
+
+def _binary_source(path: Path, kind: str, options: ReadOptions, chunk: int) -> Source:
+    if kind == "parquet":
+        from pegasos.io.parquet import ParquetSource
+
+        return ParquetSource(path, options, chunk)
+    from pegasos.io.arrays import open_arrays
+
+    return open_arrays(path, kind, options, chunk)
