@@ -171,10 +171,12 @@ def page_of(data, rows: list[dict], n_all: int, settings: dict):
     from pegasos.cli.output import command_line
     from pegasos.plotting import BarsDisplay
     from pegasos.report.page import Page, Remark, Table
-    from pegasos.studies.base import shown
+    from pegasos.studies.base import figure_of
 
     best = min(rows, key=lambda row: row["test error"])
     names = [row["model"] for row in rows]
+    seconds = BarsDisplay(names, [row["seconds"] for row in rows], value_name="seconds", log=True)
+    errors = BarsDisplay(names, [row["test error"] for row in rows], value_name="error")
     note = (
         "Objective: mean over the problems of λ/2(‖w‖² + b²) + mean hinge, one class against the rest. Gap: the most "
         "it can be above the optimum, proved by our dual bound. SVC with rbf has a bias that is not penalised, and "
@@ -194,9 +196,8 @@ def page_of(data, rows: list[dict], n_all: int, settings: dict):
         f"The lowest test error is {best['test error']:.4f}, of {best['model']}, on {data.X_test.shape[0]} test rows.",
         [table],
         [
-            shown("runtimes", "Seconds of a fit",
-                  BarsDisplay(names, [row["seconds"] for row in rows], value_name="seconds", log=True)),
-            shown("errors", "Test error", BarsDisplay(names, [row["test error"] for row in rows], value_name="error")),
+            figure_of("runtimes", "Seconds of a fit", seconds),
+            figure_of("errors", "Test error", errors),
             *model_figures(fastest, data),
             *data_figures(data),
         ],
