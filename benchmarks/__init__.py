@@ -1,4 +1,4 @@
-"""One script per claim about speed: ours and the peers in one run, a table and JSON out.
+"""One module per claim about speed: runs our library and its peers by turns, and writes a table and JSON.
 
     python -m benchmarks list                          the claims
     python -m benchmarks run [name ...] [--quick]      measure some, or all that run by default

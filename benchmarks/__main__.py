@@ -17,7 +17,7 @@ from benchmarks._threads import fixed
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do what the command line says; 0, or 1 after an error of a claim, or 2 where data or a device are missing."""
+    """Run the command; 0, or 1 after an error of a claim, or 2 where data or a device are missing."""
     chosen = _parser().parse_args(words)
     return int(chosen.command(chosen) or 0)
 

@@ -1,4 +1,4 @@
-"""The GPU: whether there is one, what it is, and the fastest it copies and multiplies."""
+"""The GPU: whether there is one, its name, and its highest rates of copies and products."""
 
 import shutil
 import subprocess
@@ -18,12 +18,12 @@ EXACT = 1e-5  # relative error of a product in float32; TF32 has about 3e-4
 
 
 class DeviceMissing(Exception):
-    """There is no GPU, or nothing that could drive it; the sentence says which."""
+    """There is no GPU or no driver for it; the message says which."""
 
 
 @dataclass(frozen=True)
 class Ceilings:
-    """What a device does at best, each a second."""
+    """The highest rates of a device, each a second."""
 
     product: float  # operations of a large product in float32
     copy: float  # bytes read plus written in a copy within the device's memory
@@ -47,7 +47,7 @@ def missing() -> str | None:
 
 
 def card() -> dict[str, str]:
-    """The GPU's name and memory, and the versions of what drives it."""
+    """The GPU's name and memory, and the versions of its driver and libraries."""
     import cupy
 
     runtime = cupy.cuda.runtime
@@ -62,7 +62,7 @@ def card() -> dict[str, str]:
 
 
 def of_card(quick: bool) -> Ceilings:
-    """Measure the GPU; a quick trial takes small sizes, which say little."""
+    """Measure the GPU; a quick trial uses sizes too small to be meaningful."""
     side, copied, uploaded = (512, 2**26, 2**24) if quick else (SIDE, COPIED, UPLOADED)
     found = Ceilings(_product_rate(side), _copy_rate(copied), *_upload_rates(uploaded))
     release()
@@ -70,7 +70,7 @@ def of_card(quick: bool) -> Ceilings:
 
 
 def of_host(size: int = 512) -> Ceilings:
-    """The same of the processor, for trials without a GPU; it has no bus to cross."""
+    """The rates of the processor, for trials without a GPU; it has no bus."""
     source = np.ones(2**24, np.uint8)
     target = np.empty_like(source)
     rate = 2 * source.nbytes / seconds_of(lambda: np.copyto(target, source))[0]
@@ -78,7 +78,7 @@ def of_host(size: int = 512) -> Ceilings:
 
 
 def described(ceilings: Ceilings) -> str:
-    """The ceilings in a sentence."""
+    """The ceilings as text."""
     rates = {name: rate / 1e9 for name, rate in asdict(ceilings).items()}
     upload = f", host to device {rates['bus']:.3g} GB/s pinned and {rates['pageable']:.3g} GB/s from ordinary memory"
     return (
@@ -88,14 +88,14 @@ def described(ceilings: Ceilings) -> str:
 
 
 def wait() -> None:
-    """Until the GPU has done all that it was asked for."""
+    """Wait until the GPU has finished."""
     import cupy
 
     cupy.cuda.Device().synchronize()
 
 
 def release() -> None:
-    """Give memory back that CuPy keeps for later: the tasks differ in what they need."""
+    """Free the memory that CuPy keeps for reuse, since tasks differ in what they need."""
     import cupy
 
     cupy.get_default_memory_pool().free_all_blocks()
@@ -103,7 +103,7 @@ def release() -> None:
 
 
 def _product_rate(side: int) -> float:
-    """Operations a second of a square product of random numbers, which has to be one of float32 indeed."""
+    """Operations a second of a product of square random matrices, which is checked to have the precision of float32."""
     import cupy
 
     rng = np.random.default_rng(0)
@@ -154,7 +154,7 @@ def _on_card(job: Callable[[], object]) -> float:
 
 
 def _driver() -> str | None:
-    """The version of the driver, which CUDA itself does not tell."""
+    """The version of the driver, which CUDA does not report."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return None

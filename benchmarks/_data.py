@@ -13,12 +13,12 @@ from pegasos import datasets
 
 
 class DataMissing(Exception):
-    """A data set is not there; the sentence says what to do."""
+    """A data set is missing; the message says how to get it."""
 
 
 @dataclass
 class Task:
-    """What all contestants of a race learn."""
+    """Training and test rows of a race."""
 
     name: str
     X: Any
@@ -34,7 +34,7 @@ class Task:
         return f"{self.name}, {n} × {d}"
 
     def as_type(self, dtype) -> tuple[Any, Any]:
-        """Training and test rows as a peer likes them; made once, outside of every clock."""
+        """Training and test rows in the type that a peer needs; converted once, untimed."""
         if dtype is None or np.dtype(dtype) == self.X.dtype:
             return self.X, self.X_test
         if dtype not in self._cast:

@@ -1,4 +1,4 @@
-"""Contestants that fit and predict: ours, and the peers that are there."""
+"""Contestants that fit and predict: ours, and the peers that are installed."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ def peer(
     judges: Sequence[Judge] = (),
     tested: bool = True,
 ) -> Contestant:
-    """A peer, `make` of its class; rows come in the type that it likes."""
+    """A peer, made by `make`; rows come in the type that it needs."""
     found, name = _peers.find(kind), name or kind
     if found.missing is not None:
         return absent(name, found.missing)
@@ -85,12 +85,12 @@ def predicting(fit: Record, task: Task, *, dtype: Any = None, is_ours: bool = Fa
 
 
 def error_of(model: Any, X_test: Any, y_test: np.ndarray) -> dict:
-    """The share of test rows that get a wrong label."""
+    """The test error."""
     return {"error": float(np.mean(model.predict(X_test) != y_test))}
 
 
 def certificate_of(model: PegasosClassifier) -> dict:
-    """What ours says of itself."""
+    """Facts from the attributes of our fitted model."""
     return {"objective": float(np.mean(model.objective_)), "gap": float(np.max(model.dual_gap_))}
 
 

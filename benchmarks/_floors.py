@@ -27,7 +27,7 @@ class Pulls:
     rows: float
 
     def times(self, folds: float) -> "Pulls":
-        """The same in so many times the columns, which share the readings."""
+        """The pulls of `folds` times the columns, which share the readings."""
         return Pulls(self.columns * folds, self.rows)
 
     def __add__(self, other: "Pulls") -> "Pulls":
@@ -44,7 +44,7 @@ class Work:
     blocks: float
 
     def seconds(self, ceilings: Ceilings) -> float:
-        """The floor: arithmetic and memory at the same time, after the rows have come."""
+        """The floor: arithmetic and memory traffic in parallel, after the transfer of the rows."""
         return max(self.operations / ceilings.product, self.moved / ceilings.copy) + self.uploaded / ceilings.bus
 
     def block_seconds(self, ceilings: Ceilings) -> float:
@@ -85,7 +85,7 @@ def pairs_work(n: int, d: int, classes: int, passes: int) -> Work:
 
 
 def upload(n: int, d: int) -> float:
-    """The bytes of the rows; labels, folds and the model on its way back are few beside them."""
+    """The bytes of the rows; those of labels, folds and the model are negligible."""
     return float(FLOAT) * n * d
 
 

@@ -1,4 +1,4 @@
-"""The machine that measures, and how fast its arithmetic is."""
+"""The machine of the measurements, and the rate of its arithmetic."""
 
 import os
 import platform
@@ -32,12 +32,12 @@ def arithmetic(operations: float, size: int, extra=None) -> Timed:
 
 
 def gflops(rate: float) -> dict:
-    """The judge of `arithmetic`: the rate as a fact."""
+    """Facts of `arithmetic`: the rate."""
     return {"gflops": rate / 1e9}
 
 
 def machine(threads: int, quick: bool) -> dict:
-    """What was measured on, and with how many threads."""
+    """The machine, and the numbers of threads."""
     size = 512 if quick else 4096
     with fixed(threads):
         rates = [sgemm_rate(size) / 1e9 for _ in range(3)]
@@ -55,7 +55,7 @@ def machine(threads: int, quick: bool) -> dict:
 
 
 def same_machine(host: dict, threads: int) -> bool:
-    """Whether figures of that machine can stand beside those of this one."""
+    """Whether figures of that machine can be compared with those of this one."""
     return (host["processor"], host["cores"], host["threads"]["asked"]) == (processor(), cores(), threads)
 
 

@@ -1,4 +1,4 @@
-"""What a run of the benchmarks is asked for."""
+"""Options of a run of the benchmarks."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ class Options:
     """The choices of the command line."""
 
     quick: bool = False
-    repeats: int | None = None  # None: what the claim finds right, three or more
+    repeats: int | None = None  # None: the claim's own number, three or more
     seed: int = 0
     threads: int = 2
     out: Path = RESULTS
@@ -27,7 +27,7 @@ class Options:
 
     @property
     def memory(self) -> float:
-        """Bytes that are made warm before a fit that needs much memory."""
+        """Bytes of memory that are touched before a fit that needs much."""
         return 0.0 if self.quick else MEMORY
 
     def times(self, usual: int = 3) -> int:

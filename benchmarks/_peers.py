@@ -1,4 +1,4 @@
-"""The peers: a class, or the reason why it is missing. The extra `bench` installs them."""
+"""The peers: their classes, or why they are missing. The extra `bench` installs them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ HOMES = {  # name in tables: package, module, class
 
 @dataclass(frozen=True)
 class Peer:
-    """A peer that can be called, or why it cannot."""
+    """The class of a peer, or why it is missing."""
 
     name: str
     make: Callable[..., Any]
@@ -49,7 +49,7 @@ def installed(package: str) -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """Versions of ours, what it stands on, and the peers that are installed."""
+    """Versions of our package, its dependencies, and the installed peers."""
     packages = ["pegasos", "numpy", "numba", *(package for package, _, _ in HOMES.values())]
     found = {package: installed(package) for package in packages}
     return {package: number for package, number in found.items() if number is not None}

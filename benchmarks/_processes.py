@@ -1,4 +1,4 @@
-"""Fresh processes: what they print last is JSON."""
+"""Work in fresh processes, which print their result as JSON on the last line."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ def program(words: Sequence[str], threads: int) -> str:
 
 
 def peak_memory() -> int:
-    """Most bytes this process has held so far.
+    """Peak memory of this process in bytes.
 
     The kernel hands the figure of `getrusage` down from a parent to the program that it starts; VmHWM is of this one.
     """

@@ -1,4 +1,4 @@
-"""Contestants take turns at their work; warm-up and judging stay outside of the clock."""
+"""Contestants work by turns; warm-up and evaluation are not timed."""
 
 import gc
 import sys
@@ -16,7 +16,7 @@ from benchmarks._threads import fixed
 
 @dataclass
 class Timed:
-    """What work returns that has a clock of its own, such as one in a fresh process."""
+    """The result of work that times itself, such as work in a fresh process."""
 
     seconds: float
     value: Any = None
@@ -41,7 +41,7 @@ class Contestant:
 
 @dataclass
 class Record:
-    """What a contestant did."""
+    """The times and facts of a contestant."""
 
     name: str
     times: list[float] = field(default_factory=list)
@@ -71,7 +71,7 @@ def absent(name: str, reason: str) -> Contestant:
 
 
 def race(contestants: Sequence[Contestant], repeats: int, threads: int, memory: float = 0.0) -> list[Record]:
-    """Let all take turns `repeats` times, in every other repeat the other way round; a record for each, in order.
+    """Run all by turns `repeats` times, in reverse order in every other repeat; a record for each, in order.
 
     Before every turn so many bytes of memory are touched and given back: the first use of memory that a virtual machine
     has returned to its host can cost seconds, which would count for whoever comes next.
@@ -89,7 +89,7 @@ def race(contestants: Sequence[Contestant], repeats: int, threads: int, memory: 
 
 
 def reason_of(error: BaseException) -> str:
-    """An error as half a sentence."""
+    """An error as text without a full stop."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
 
@@ -104,7 +104,7 @@ def seconds_of(job: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def value_of(result: Any) -> Any:
-    """What work made, its own clock taken off."""
+    """The result of work, without its own time."""
     return result.value if isinstance(result, Timed) else result
 
 
@@ -125,7 +125,7 @@ def _turn(contestant: Contestant, record: Record, memory: float) -> None:
 
 
 def _guarded(job: Callable[[], object], contestant: Contestant, record: Record) -> None:
-    """Do a job of a contestant that is not missing yet."""
+    """Run a job of a contestant unless it is missing; an error makes a peer missing."""
     if record.missing is not None:
         return
     try:

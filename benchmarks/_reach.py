@@ -1,4 +1,4 @@
-"""The shortest fit that is good enough: searched outside of the clock, then raced."""
+"""The shortest fit that is good enough: found untimed, then timed in the race."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ def reaching(
     setting: str = "epochs",
     patience: float = PATIENCE,
 ) -> Contestant:
-    """The contestant of the first value on the ladder whose facts are good; `setting` is what the value is called.
+    """The contestant with the first value on the ladder whose facts are good; `setting` is the name of the value.
 
     A peer that does not get there is named as missing; ours has to.
     """

@@ -15,7 +15,7 @@ from benchmarks._options import Options
 
 
 def results_of(name: str, title: str, found: dict, options: Options) -> dict:
-    """What a claim found, with all that is needed to read it later. A quick trial judges nothing."""
+    """The results of a claim with its machine and versions. A quick trial has no verdicts."""
     rows = [row | {"met": None} for row in found["rows"]] if options.quick else found["rows"]
     return {
         "name": name,
@@ -48,7 +48,7 @@ def read(folder: Path, names: Sequence[str] = NAMES) -> list[dict]:
 
 
 def plain(value: Any) -> Any:
-    """Values as JSON has them; a number that is none becomes null."""
+    """Values as JSON has them, nan as null."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Rows of the tables: ours beside a peer or alone, and whether the bar is met."""
+"""Rows of the tables: our time beside that of a peer, or a figure by itself, and whether the bar is met."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from benchmarks._race import Record
 
 @dataclass(frozen=True)
 class Bar:
-    """What a figure has to reach."""
+    """The bar: a bound that a figure has to meet."""
 
     least: float | None = None
     most: float | None = None
@@ -16,16 +16,16 @@ class Bar:
 
     @property
     def number(self) -> float:
-        """The figure itself."""
+        """The number of the bar."""
         return self.least if self.least is not None else self.most if self.most is not None else float("nan")
 
     @property
     def text(self) -> str:
-        """As it stands in the tables."""
+        """The bar as text in the tables."""
         return f"{'≥' if self.least is not None else '≤'} {self.number:g} {self.unit}".strip()
 
     def holds(self, figure: float) -> bool:
-        """Whether a figure reaches it."""
+        """Whether a figure meets the bar."""
         return figure >= self.number if self.least is not None else figure <= self.number
 
 

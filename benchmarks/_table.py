@@ -37,7 +37,7 @@ def figure(row: dict) -> str:
 
 
 def peer(row: dict) -> str:
-    """Who stands beside ours, and its times."""
+    """The name and the times of the peer."""
     if row["peer"] is None:
         return "–"
     return f"{row['peer']}: " + (f"missing, {row['missing']}" if row["missing"] else times(row["peer_times"]))

@@ -1,4 +1,4 @@
-"""As many threads for everybody: BLAS, OpenMP and Numba, and the peers that have pools of their own."""
+"""The same number of threads for all: BLAS, OpenMP, Numba, and peers with their own pools."""
 
 import os
 import sys

@@ -105,7 +105,7 @@ def collection(X, y, n_partitions: int):
 
 
 def _optimum(task: _data.Task) -> float:
-    """The best objective there is, to a thousandth, on this machine alone."""
+    """The optimal objective to a thousandth, from a fit on this machine alone."""
     model = PegasosClassifier(lam=LAM, solver="sdca", tol=1e-4, random_state=0).fit(task.X, task.y)
     return float(model.objective_[0] - model.dual_gap_[0] / 2)
 
@@ -146,7 +146,7 @@ def client_size(client) -> int:
 
 
 def _seconds_of_rounds(model) -> np.ndarray:
-    """Each round by itself. The last one is a look, and the first comes with the placing of rows."""
+    """The seconds of the rounds but for the first, which places rows, and the last, which only evaluates."""
     seconds = np.diff([record["seconds"] for record in model.history_])
     return seconds[1:-1] if len(seconds) > 2 else seconds
 

@@ -1,4 +1,4 @@
-"""How fast the engine is, beside the cost of its arithmetic and beside one fit a problem.
+"""The speed of the solver, beside the cost of its arithmetic and beside one fit per problem.
 
 kernel   Ten-class RBF on USPS. The limit is the time of one X @ X.T plus T·n·P·2 floating-point operations at the
          rate of a large sgemm, all measured in this run: what the arithmetic alone costs.

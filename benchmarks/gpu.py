@@ -56,7 +56,7 @@ TORCHKM = "torchkm publishes 37.7 s, and 14 323 s of scikit-learn"  # on its aut
 
 @dataclass(frozen=True)
 class Site:
-    """Where fits run, and what the place can do at best."""
+    """The device of the fits, and its highest rates."""
 
     device: str
     ceilings: _ceilings.Ceilings
@@ -83,7 +83,7 @@ def run(options: Options, names: list[str] | None = None) -> dict:
         say(f"  {name}")
         try:
             rows += PARTS[name](options, site)
-        except _data.DataMissing as error:  # time on a GPU is dear: the other tasks are measured all the same
+        except _data.DataMissing as error:  # the other tasks are still measured
             notes.append(f"{name} was left out: {error}")
         if site.is_gpu:
             _ceilings.release()

@@ -38,7 +38,7 @@ def run(options: Options) -> dict:
 
 
 def contestants(task: _data.Task, options: Options) -> list:
-    """All who can learn ten classes."""
+    """All contestants that can learn ten classes."""
     exact = dict(C=C, gamma=GAMMA)
     features = dict(gamma=GAMMA, n_components=components(options), random_state=options.seed)
 

@@ -1,4 +1,4 @@
-"""How long users wait before anything happens: imports, help, and first fits, each in a fresh process.
+"""Start-up times: imports, help, and first fits, each in a fresh process.
 
 A first fit is counted beyond `import sklearn.svm` in the same process, once with compiled code on disk and once with an
 empty cache of Numba. `classify` gets five seconds, and its wall clock, start included, has to stay within.
@@ -52,7 +52,7 @@ print(json.dumps([imported - start, time.perf_counter() - imported]))
 
 
 def run(options: Options) -> dict:
-    """A row for each wait."""
+    """A row for each start-up time."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         task = write_data(place)

@@ -41,7 +41,7 @@ def run(options: Options) -> dict:
 
 
 def within(options: Options) -> float:
-    """How far above the optimum is near enough; the digits of a quick trial are no match for so small a λ."""
+    """The accepted distance above the optimum; the digits of a quick trial converge slowly at so small a λ."""
     return 1.0 if options.quick else WITHIN
 
 
@@ -53,7 +53,7 @@ def lower_bound(task: _data.Task, options: Options) -> float:
 
 
 def shortest(task: _data.Task, least: float, options: Options) -> list[Contestant]:
-    """Each contestant with the smallest setting that gets there."""
+    """Each contestant with the smallest setting that reaches the goal."""
     judges = [LinearObjective(task.X, task.y, LAM)]
     seed, cost = options.seed, 1 / (LAM * len(task.y))
 
@@ -81,7 +81,7 @@ def shortest(task: _data.Task, least: float, options: Options) -> list[Contestan
 
 
 def effort(*records) -> str:
-    """What each needed."""
+    """The settings that were needed."""
     words = []
     for record in records:
         if record.missing is None:

@@ -1,4 +1,4 @@
-"""How fast is text read? LIBSVM, CSV and whitespace text of about 200 MB, ours beside the usual readers.
+"""Reading of LIBSVM, CSV and whitespace text of about 200 MB, ours beside the usual readers.
 
 Slow peers read a part of the file, and their times are scaled to the whole. Every reader has to end with rows of
 float64 and the labels apart, as a fit takes them.

@@ -1,4 +1,4 @@
-"""How fast tuning is: PegasosSearchCV beside GridSearchCV over the peers.
+"""Speed of tuning: PegasosSearchCV beside GridSearchCV over the peers.
 
 USPS, RBF, 7 C × 3 widths × 5 folds, beside GridSearchCV(SVC).
 MNIST, first 10 000 rows, RBF, 7 C × 5 folds, beside GridSearchCV(SVC) and with scikit-learn-intelex's SVC.

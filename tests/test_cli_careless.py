@@ -14,8 +14,8 @@ from scipy.sparse import csr_matrix
 
 from cli_runner import check_error, cli, quick, write_table
 from pegasos import PegasosClassifier, PegasosSearchCV
-from pegasos.cli import budget
-from pegasos.cli.answer import Answer
+from pegasos.cli import time_limit
+from pegasos.cli.anytime import AnytimeClassifier
 from pegasos.io import Dataset
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="these commands run in forks")
@@ -94,7 +94,7 @@ def test_a_full_disk_is_told_with_the_name_of_the_file(folder):
 def test_sparse_rows_are_learned_where_nothing_is_compiled():
     X = csr_matrix(np.random.default_rng(0).normal(size=(60, 3)))
     data = Dataset("rows", X, (X[:, 0].toarray().ravel() > 0).astype(int))
-    answer = Answer(data, data, 0)
+    answer = AnytimeClassifier(data, data, 0)
     answer._learn(time.perf_counter() + 10, interpreted=False, compiled=False)
     assert np.mean(answer.labels == data.y) > 0.9
 
@@ -108,9 +108,9 @@ def test_an_alarm_ends_a_search():
     search = PegasosSearchCV(PegasosClassifier(kernel=slow, max_iter=10), {"lam": [0.1, 1.0]}, cv=2)
     ended = False
     try:
-        with budget.alarm(0.2):
+        with time_limit.alarm(0.2):
             search.fit(X, X[:, 0] > 0)
-    except budget.TimeIsUp:
+    except time_limit.TimeIsUp:
         ended = True
     assert ended
 

@@ -247,7 +247,7 @@ def test_the_dual_objective_never_falls(digits, scheme, adaptive):
     def judged(found):
         judge(found)
         squares = rounds._grouped(np.einsum("ij,ij->j", rounds.w, rounds.w))
-        duals.append(rounds._grouped(found.duals) / plan.n_rows - plan.lam / 2 * squares)
+        duals.append(rounds._grouped(found.duals) / plan.shared.n_rows - plan.shared.lam / 2 * squares)
 
     def combined(found):
         combine(found)
@@ -307,9 +307,9 @@ def test_float32_rows_are_proven_without_the_rounding_of_rounds(digits):
     outcome, alpha, plan = rounds_of(svm, X, y, solvers=4, limits=Limits(tol=1e-3))
     assert outcome.model.dtype == np.float32
     F = features(X, 1.0)
-    w = F.T @ alpha.astype(np.float64) / plan.per_row
+    w = F.T @ alpha.astype(np.float64) / plan.shared.per_row
     signs = np.where(y[:, None] == np.arange(10), 1.0, -1.0)
-    dual = (signs * alpha).sum(axis=0) / len(y) - plan.lam / 2 * (w**2).sum(axis=0)
+    dual = (signs * alpha).sum(axis=0) / len(y) - plan.shared.lam / 2 * (w**2).sum(axis=0)
     np.testing.assert_allclose(outcome.certificate.dual, dual, atol=1e-7)
 
 

@@ -16,7 +16,7 @@ import pegasos
 from conftest import classes_problem
 from gpu import card, needs_any
 from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
-from pegasos.cli.values import PARAMETERS
+from pegasos.cli.options import PARAMETERS
 from pegasos.kernels import KERNELS, CallableKernel, inner_products, kernel_class, make_kernel, squared_norms
 from pegasos.kernels.nystroem import choose
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from pegasos.datasets import load
-from pegasos.studies.base import merged
+from pegasos.studies.base import merged_parts
 from pegasos.studies.usps_kernels import STEPS, best_of_seeds, grid_errors, published_errors
 
 
 @pytest.fixture(scope="module")
 def all_rows(data_folder):
     """All 9298 rows of USPS."""
-    return merged(load("usps"))
+    return merged_parts(load("usps"))
 
 
 @pytest.mark.data

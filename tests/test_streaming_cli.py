@@ -9,7 +9,7 @@ import pytest
 import pegasos
 from cli_runner import check_error, cli, quick, tree, write_table
 from conftest import classes_problem
-from pegasos.cli import streams
+from pegasos.cli import streaming
 from streams import csv, libsvm
 
 
@@ -171,37 +171,37 @@ def test_what_cannot_be_streamed_is_one_sentence(words, said, folder):
 @pytest.fixture
 def large(monkeypatch):
     """Files of 1000 bytes are large."""
-    monkeypatch.setattr(streams, "LARGE", 1000)
+    monkeypatch.setattr(streaming, "LARGE", 1000)
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.svm", "rows.svm.bz2", "rows.npz"])
 def test_large_files_are_streamed_where_the_parameters_allow_it(name, folder, large):
     linear, kernel = pegasos.PegasosClassifier(), pegasos.PegasosClassifier(kernel="rbf")
     path = str(folder / name)
-    assert streams.source_for("auto", path, None, linear).name == name
-    assert streams.source_for("auto", path, None, kernel) is None
-    assert streams.source_for("auto", path, None, pegasos.PegasosClassifier(solver="sdca")) is None
-    assert streams.source_for("no", path, None, linear) is None
+    assert streaming.source_for("auto", path, None, linear).name == name
+    assert streaming.source_for("auto", path, None, kernel) is None
+    assert streaming.source_for("auto", path, None, pegasos.PegasosClassifier(solver="sdca")) is None
+    assert streaming.source_for("no", path, None, linear) is None
 
 
 def test_small_files_known_sets_and_what_cannot_be_read_in_pieces_are_read_into_memory(folder, monkeypatch):
     linear = pegasos.PegasosClassifier()
-    assert streams.source_for("auto", str(folder / "rows.csv"), None, linear) is None
-    assert streams.source_for("auto", "digits", None, linear) is None
-    assert streams.source_for("auto", str(folder / "nothing"), None, linear) is None
-    assert streams.source_for("auto", str(folder), None, linear) is None
-    monkeypatch.setattr(streams, "LARGE", 1000)
-    assert streams.source_for("auto", str(folder / "small.npz"), None, linear) is None
+    assert streaming.source_for("auto", str(folder / "rows.csv"), None, linear) is None
+    assert streaming.source_for("auto", "digits", None, linear) is None
+    assert streaming.source_for("auto", str(folder / "nothing"), None, linear) is None
+    assert streaming.source_for("auto", str(folder), None, linear) is None
+    monkeypatch.setattr(streaming, "LARGE", 1000)
+    assert streaming.source_for("auto", str(folder / "small.npz"), None, linear) is None
 
 
 def test_little_memory_makes_files_large(folder, monkeypatch):
     path = str(folder / "rows.csv")
     size = (folder / "rows.csv").stat().st_size
-    monkeypatch.setattr(streams, "available_memory", lambda: 3.9 * size)
-    assert streams.source_for("auto", path, None, pegasos.PegasosClassifier()) is not None
-    monkeypatch.setattr(streams, "available_memory", lambda: 4.1 * size)
-    assert streams.source_for("auto", path, None, pegasos.PegasosClassifier()) is None
+    monkeypatch.setattr(streaming, "available_memory", lambda: 3.9 * size)
+    assert streaming.source_for("auto", path, None, pegasos.PegasosClassifier()) is not None
+    monkeypatch.setattr(streaming, "available_memory", lambda: 4.1 * size)
+    assert streaming.source_for("auto", path, None, pegasos.PegasosClassifier()) is None
 
 
 def test_memory_is_a_number_of_bytes():
-    assert streams.available_memory() > 1e6
+    assert streaming.available_memory() > 1e6

@@ -90,10 +90,10 @@ def test_budgeted_labels_of_the_digits_are_right(pages):
 @pytest.mark.data
 def test_the_gaussian_grid_with_the_right_kernel_is_better_than_published(data_folder):
     """The cells of the largest T, where the lowest error lies."""
-    from pegasos.studies.base import merged
+    from pegasos.studies.base import merged_parts
     from pegasos.studies.usps_gaussian import STEPS, grid_errors
 
-    _, errors = grid_errors(merged(Context().load("usps")), STEPS[-1:], 0)
+    _, errors = grid_errors(merged_parts(Context().load("usps")), STEPS[-1:], 0)
     assert errors.min() <= 0.042
 
 
@@ -124,9 +124,9 @@ def test_fashion_mnist_by_pairs_is_better_than_published(data_folder):
 @pytest.mark.parametrize("title, solver, most", [("Adult", "pegasos", 15.6), ("covtype", "pegasos", 24.0)])
 def test_errors_of_the_paper_are_met(data_folder, title, solver, most):
     from pegasos.datasets import load
-    from pegasos.studies.paper import TASKS, fitted
+    from pegasos.studies.paper import EXPERIMENTS, fitted
 
-    task = next(task for task in TASKS if task.title.startswith(title))
+    task = next(task for task in EXPERIMENTS if task.title.startswith(title))
     (split,) = task.splits(load(task.name), 0)
     assert fitted(task, solver, task.passes[solver], split, 0)["error"] <= most
 
@@ -135,8 +135,8 @@ def test_errors_of_the_paper_are_met(data_folder, title, solver, most):
 def test_eight_against_the_rest_is_near_the_paper_on_random_splits(data_folder):
     """The paper has 0.457 % on a split that is not known; random ones differ by some tenths of a per cent."""
     from pegasos.datasets import load
-    from pegasos.studies.paper import TASKS, fitted
+    from pegasos.studies.paper import EXPERIMENTS, fitted
 
-    errors = [fitted(TASKS[0], "sdca", 5, split, 0)["error"] for split in TASKS[0].splits(load("usps"), 0)]
+    errors = [fitted(EXPERIMENTS[0], "sdca", 5, split, 0)["error"] for split in EXPERIMENTS[0].splits(load("usps"), 0)]
     assert np.mean(errors) <= 0.8
     assert min(errors) <= 0.6

@@ -1,1 +1,1 @@
-"""The command line: one small function per sub-command; nothing heavy is imported until a command runs."""
+"""The command line: one module per sub-command; heavy imports wait until a command runs."""

@@ -46,15 +46,15 @@ def program(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """What holds for all sub-commands."""
+    """Options of the program itself."""
 
 
 def main() -> NoReturn:
-    """Run the command of `sys.argv` and exit: 0 done, 1 a fault of ours, 2 wrong use or input, 130 Ctrl-C."""
+    """Run the command of `sys.argv` and exit: 0 for success, 1 for a bug, 2 for wrong use or input, 130 for Ctrl-C."""
     warnings.showwarning = _say_warning
-    if hasattr(signal, "SIGPIPE"):  # whoever read our output, such as `head`, has seen enough
+    if hasattr(signal, "SIGPIPE"):  # end quietly when the reader of our output, such as `head`, ends
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    if sys.stdout is None:  # closed by whoever called us
+    if sys.stdout is None:  # closed by the caller
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.exit(_run())
 
@@ -74,8 +74,8 @@ def _run() -> int:
 
 
 def _explained(error: Exception) -> int:
-    """One sentence about an error, and the exit status."""
-    if hasattr(error, "format_message"):  # wrong use of the command line, as typer found it
+    """Print an error as one sentence; the exit status."""
+    if hasattr(error, "format_message"):  # wrong use of the command line, found by typer
         if not error.format_message():  # no command at all: the help is shown already
             return 2
         context = getattr(error, "ctx", None)
@@ -86,7 +86,7 @@ def _explained(error: Exception) -> int:
         return _say(f"There is not enough memory{f' ({detail})' if detail else ''}; try fewer rows or --cache-size.", 2)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return _say(f"{error.filename}: {error.strerror}.", 2)
-    from pegasos.utils.arrays import DeviceMissing  # here: NumPy takes a while to import
+    from pegasos.utils.arrays import DeviceMissing  # not at the top: it imports NumPy, which takes a while
 
     if isinstance(error, OSError | ValueError | ImportError | NotImplementedError | DeviceMissing):
         return _say(_sentence(str(error)), 2)
@@ -107,5 +107,5 @@ def _say(text: str, status: int) -> int:
 
 
 def _say_warning(message, category, filename, lineno, file=None, line=None) -> None:
-    text = str(message).partition("Traceback")[0]  # scikit-learn appends where a fit failed
+    text = str(message).partition("Traceback")[0]  # scikit-learn appends the traceback of a failed fit
     print(f"warning: {_sentence(text)}", file=sys.stderr)

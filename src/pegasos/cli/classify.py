@@ -10,7 +10,7 @@ import typer
 from pegasos.cli import options
 from pegasos.cli.options import with_examples
 
-RESERVE = 0.35  # seconds to print and to leave
+RESERVE = 0.35  # seconds kept to print the labels and to exit
 
 
 @with_examples("pegasos classify train.txt test.txt -t 60 > labels.txt")
@@ -23,32 +23,34 @@ def classify(
 ) -> None:
     """Print the labels of TEST, one per line, within SECONDS."""
     from pegasos.backends.compiled import SECONDS, interpret, is_compiled
-    from pegasos.cli.answer import Answer, kind_of
-    from pegasos.cli.budget import TimeIsUp, alarm, process_age
+    from pegasos.cli.anytime import AnytimeClassifier, kind_of
     from pegasos.cli.predict import lines_of
+    from pegasos.cli.time_limit import TimeIsUp, alarm, process_age
 
     if not 0 < seconds < float("inf"):
         raise ValueError(f"-t {seconds:g}: seconds must be positive and finite.")
     deadline = time.perf_counter() + seconds - process_age() - RESERVE
-    hurried = seconds < SECONDS and not (is_compiled("dense") or is_compiled("sparse"))
-    interpreted = hurried and interpret()  # before anything, reading text included, loads compiled loops
+    no_time_to_compile = seconds < SECONDS and not (is_compiled("dense") or is_compiled("sparse"))
+    interpreted = (
+        no_time_to_compile and interpret()
+    )  # before any import, also that of the text readers, loads compiled loops
     try:
         with alarm(deadline - time.perf_counter()):
-            data, rows = loaded(train, test, label)
-            answer = Answer(data, rows, seed)
+            data, rows = load_both(train, test, label)
+            classifier = AnytimeClassifier(data, rows, seed)
     except TimeIsUp:
         raise ValueError(f"-t {seconds:g}: there was no time to read the files and learn from them.") from None
-    predicted = answer.by(deadline, interpreted=interpreted, compiled=is_compiled(kind_of(data)))
+    predicted = classifier.by(deadline, interpreted=interpreted, compiled=is_compiled(kind_of(data)))
     sys.stdout.write("".join(f"{line}\n" for line in lines_of(predicted)))
     sys.stdout.flush()
     sys.stderr.flush()
     if not os.environ.get("PEGASOS_DEBUG"):
-        os._exit(0)  # what Python tidies up on its way out takes time, too
+        os._exit(0)  # without the clean-up of Python at exit, which takes time
 
 
-def loaded(train: str, test: str, label: str | None):
+def load_both(train: str, test: str, label: str | None):
     """The rows to learn from, and those to label."""
-    from pegasos.cli.setup import labelled, like, rows_like
+    from pegasos.cli.data import layout_of, load_labelled, load_rows_like
 
-    data = labelled(train, label)
-    return data, rows_like(test, like(data, label))
+    data = load_labelled(train, label)
+    return data, load_rows_like(test, layout_of(data, label))

@@ -1,4 +1,4 @@
-"""`pegasos compare`: ours beside scikit-learn's on the same rows: error, time, objective, gap."""
+"""`pegasos compare`: our models and those of scikit-learn on the same rows: error, time, objective, gap."""
 
 import time
 import warnings
@@ -27,24 +27,25 @@ def compare(
 ) -> None:
     """Compare Pegasos and SDCA with LinearSVC, SVC (SMO; rbf and linear) and SGDClassifier."""
     from pegasos.cli import output as out
-    from pegasos.cli import setup
-    from pegasos.cli.values import single_values
+    from pegasos.cli.data import load_labelled, test_share, with_test_part
+    from pegasos.cli.model import check_scale
+    from pegasos.cli.options import parse_single_values
 
     if not 0 < C < float("inf"):
         raise ValueError(f"--C {C:g}: it must be positive and finite.")
-    width = single_values({"gamma": gamma})["gamma"]
-    setup.check_scale(scale)
-    setup.share_of(test)
+    width = parse_single_values({"gamma": gamma})["gamma"]
+    check_scale(scale)
+    test_share(test)
     out.check_outputs(report=report, inputs=(data, test))
-    found = setup.with_test_part(setup.labelled(data, label), test, label, seed)
+    found = with_test_part(load_labelled(data, label), test, label, seed)
     if found.X_test is None:
-        found = setup.with_test_part(found, "0.25", label, seed)
+        found = with_test_part(found, "0.25", label, seed)
     n_all = found.X.shape[0]
-    found = prepared(found, max_rows, scale, seed)
+    found = limited_and_scaled(found, max_rows, scale, seed)
     rows = []
-    with out.Waiting("compare") as waiting:
+    with out.StatusLine("compare") as status:
         for name, model in models(C, width, found.X.shape[0], seed).items():
-            waiting.tell(name)
+            status.tell(name)
             rows.append(measured(name, model, found))
     add_objectives(rows, found, C)
     if report is not None:
@@ -54,13 +55,13 @@ def compare(
     out.show(page, json, {row["model"]: {key: row[key] for key in COLUMNS} for row in rows})
 
 
-def prepared(data, max_rows: int, scale: str, seed: int):
-    """At most so many training rows, all features scaled alike."""
+def limited_and_scaled(data, max_rows: int, scale: str, seed: int):
+    """The data with at most `max_rows` training rows, scaled for all models alike."""
     from dataclasses import replace
 
     import numpy as np
 
-    from pegasos.cli.setup import scaler_for
+    from pegasos.cli.model import scaler_for
 
     chosen = np.sort(np.random.default_rng(seed).permutation(data.X.shape[0])[:max_rows])
     data = replace(data, X=data.X[chosen], y=data.y[chosen])
@@ -71,7 +72,7 @@ def prepared(data, max_rows: int, scale: str, seed: int):
 
 
 def models(C: float, gamma, n_rows: int, seed: int) -> dict[str, Any]:
-    """Everything that is compared, at the same regularisation."""
+    """The models to compare, by name, all with the same regularisation."""
     from sklearn.linear_model import SGDClassifier
     from sklearn.svm import SVC, LinearSVC
 
@@ -93,11 +94,11 @@ def models(C: float, gamma, n_rows: int, seed: int) -> dict[str, Any]:
 
 
 def measured(name: str, model, data) -> dict[str, Any]:
-    """A fit of ours is repeated where it is the first: compiling is no part of it."""
+    """Fit one model; its errors and seconds. Ours are fitted on a few rows first, so that compiling is not timed."""
     import numpy as np
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a peer that has not converged shows in its gap
+        warnings.simplefilter("ignore")  # of models that have not converged, which their gaps show
         if type(model).__module__.startswith("pegasos"):
             model.fit(data.X[:200], data.y[:200]) if len(np.unique(data.y[:200])) > 1 else None
         started = time.perf_counter()
@@ -118,7 +119,7 @@ COLUMNS = ["test error", "training error", "seconds", "objective", "gap"]
 
 
 def add_objectives(rows: list[dict], data, C: float) -> None:
-    """Our objective of all linear models, and how far it can be from the best: ours proves a bound for all of them."""
+    """Add objectives and gaps to the rows; for linear models of scikit-learn, from the lower bound that ours prove."""
     import numpy as np
 
     lam = 1.0 / (C * data.X.shape[0])
@@ -132,7 +133,9 @@ def add_objectives(rows: list[dict], data, C: float) -> None:
         model = row["fitted"]
         if hasattr(model, "dual_gap_") or getattr(model, "kernel", "linear") != "linear":
             continue
-        pairs = hasattr(model, "support_") and len(model.classes_) > 2  # what SVC makes of more than two classes
+        pairs = (
+            hasattr(model, "support_") and len(model.classes_) > 2
+        )  # one-vs-one, as SVC treats more than two classes
         if not pairs:
             objectives = linear_objectives(model, data, lam)
             row["objective"] = float(np.mean(objectives))
@@ -163,15 +166,17 @@ def record(rows: list[dict], data) -> None:
 
 
 def page_of(data, rows: list[dict], n_all: int, settings: dict):
-    """A page about the comparison."""
+    """The page that reports a comparison."""
     from pegasos.cli.figures import data_figures, model_figures
     from pegasos.cli.output import command_line
     from pegasos.plotting import BarsDisplay
     from pegasos.report.page import Page, Remark, Table
-    from pegasos.studies.base import shown
+    from pegasos.studies.base import figure_of
 
     best = min(rows, key=lambda row: row["test error"])
     names = [row["model"] for row in rows]
+    seconds = BarsDisplay(names, [row["seconds"] for row in rows], value_name="seconds", log=True)
+    errors = BarsDisplay(names, [row["test error"] for row in rows], value_name="error")
     note = (
         "Objective: mean over the problems of λ/2(‖w‖² + b²) + mean hinge, one class against the rest. Gap: the most "
         "it can be above the optimum, proved by our dual bound. SVC with rbf has a bias that is not penalised, and "
@@ -191,9 +196,8 @@ def page_of(data, rows: list[dict], n_all: int, settings: dict):
         f"The lowest test error is {best['test error']:.4f}, of {best['model']}, on {data.X_test.shape[0]} test rows.",
         [table],
         [
-            shown("runtimes", "Seconds of a fit",
-                  BarsDisplay(names, [row["seconds"] for row in rows], value_name="seconds", log=True)),
-            shown("errors", "Test error", BarsDisplay(names, [row["test error"] for row in rows], value_name="error")),
+            figure_of("runtimes", "Seconds of a fit", seconds),
+            figure_of("errors", "Test error", errors),
             *model_figures(fastest, data),
             *data_figures(data),
         ],

@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from pegasos.cli.setup import as_dense, core
+from pegasos.cli.model import rows_for, svm_of
 from pegasos.report.page import Figure
 
 TSNE_ROWS = 1000
 
 
 def model_figures(model, data) -> list[Figure]:
-    """Convergence with its gap; for classifiers the confusion matrix and the margins, on test rows where there are."""
+    """Convergence and gap; for classifiers also the confusion matrix and the margins, on test rows if there are any."""
     from pegasos.plotting import ConfusionDisplay, MarginsDisplay
 
     found = convergence_figures(model, data)
-    if hasattr(core(model), "classes_"):
+    if hasattr(svm_of(model), "classes_"):
         X, y, part = shown_rows(model, data)
         confusion = lambda: ConfusionDisplay.from_estimator(model, X, y).figure_
         margins = lambda: MarginsDisplay.from_estimator(model, X, y).figure_
@@ -22,10 +22,10 @@ def model_figures(model, data) -> list[Figure]:
 
 
 def convergence_figures(model, data=None) -> list[Figure]:
-    """The objective and the gap on the way, where there are several records; without `data` there is no bound."""
+    """Objective and gap against steps, if there are several records; the bound of theory only with `data`."""
     from pegasos.plotting import ConvergenceDisplay
 
-    svm = core(model)
+    svm = svm_of(model)
     if len(svm.history_) < 2:
         return []
     curve = lambda: ConvergenceDisplay.from_estimator(model).figure_
@@ -40,22 +40,25 @@ def convergence_figures(model, data=None) -> list[Figure]:
 
 
 def shown_rows(model, data):
-    """Test rows, or training rows where there are none, of classes that the model knows; and which rows they are."""
+    """Rows and labels for figures, and their name: test rows of known classes, or training rows without test rows."""
     if data.X_test is None:
         return data.X, data.y, "Training rows."
-    known = np.isin(data.y_test, core(model).classes_)
+    known = np.isin(data.y_test, svm_of(model).classes_)
     if known.all():
-        return as_dense(data.X_test, model), data.y_test, "Test rows."
+        return rows_for(data.X_test, model), data.y_test, "Test rows."
     part = f"Test rows, without {np.sum(~known)} of classes that were not in the training rows."
-    return as_dense(data.X_test[known], model), data.y_test[known], part
+    return rows_for(data.X_test[known], model), data.y_test[known], part
 
 
 def bound_of(model, data):
-    """What theory promises after T steps of Pegasos with the hinge loss, λ being the same for all problems; or None."""
+    """The theoretical bound on the gap after T steps, or None where there is none.
+
+    It holds for Pegasos with the hinge loss, where all problems have the same λ.
+    """
     from pegasos.estimators.targets import recipe_of
     from pegasos.kernels import squared_norms
 
-    svm = core(model)
+    svm = svm_of(model)
     if svm.solver != "pegasos" or svm.loss != "hinge" or svm.multi_class == "ovo" or svm.class_weight is not None:
         return None
     X = model[0].transform(data.X) if hasattr(model, "steps") else data.X
@@ -65,7 +68,7 @@ def bound_of(model, data):
 
 
 def data_figures(data) -> list[Figure]:
-    """Class counts, sample images, t-SNE, as far as the data are of the kind."""
+    """Class counts, t-SNE and sample images, each where the data allow it."""
     from pegasos.plotting import ClassCountsDisplay, EmbeddingDisplay, SampleImagesDisplay
 
     found = []

@@ -1,4 +1,4 @@
-"""`pegasos info`: what is in a model file or in data."""
+"""`pegasos info`: facts about a model file or a data set."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ def info(
 
 
 def is_model(what: str) -> bool:
-    """Whether a file begins as model files do: the length of a JSON header, and the header."""
+    """Whether a file begins like a model file, with the length of a JSON header and the header."""
     from pegasos.datasets import NAMES
 
     path = Path(what)
@@ -39,11 +39,11 @@ def is_model(what: str) -> bool:
 
 
 def model_facts(path: str) -> dict[str, Any]:
-    """What a model file says of itself."""
+    """The description in a model file, once the file has been checked by loading it."""
     from pegasos import load, storage
 
     found = storage.describe(path)
-    load(path)  # the checksum, and everything that a damaged file could have wrong
+    load(path)  # raises for a damaged file
     about = found.pop("about") or {}
     tensors = found.pop("tensors")
     classes = found.pop("classes", None)
@@ -56,7 +56,7 @@ def model_facts(path: str) -> dict[str, Any]:
 
 
 def data_facts(name: str, label: str | None) -> dict[str, Any]:
-    """Rows, features, labels and values of a data set."""
+    """Facts about the rows, features, labels and values of a data set."""
     import numpy as np
 
     from pegasos.datasets import load

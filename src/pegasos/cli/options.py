@@ -1,14 +1,13 @@
-"""Options that several sub-commands share."""
+"""The options of the commands: those that several share, and one for each parameter of the estimators."""
 
 import inspect
+import math
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
-
-from pegasos.cli.values import PARAMETERS, option
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A known name, such as digits, or a file.")]
 Label = Annotated[
@@ -49,8 +48,50 @@ Stream = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
+class Parameter(NamedTuple):
+    """A parameter of the estimators as an option: the kind of its values, its help, and where the help lists it."""
+
+    kind: str  # "number", "integer", "text", "switch"
+    help: str
+    words: tuple[str, ...] = ()  # values that are words
+    group: str = "Model"
+
+
+PARAMETERS = {
+    "kernel": Parameter("text", "The kernel.", ("linear", "rbf", "poly", "sigmoid", "laplacian")),
+    "gamma": Parameter("number", "exp(−gamma·d²), as in scikit-learn.", ("scale", "auto")),
+    "degree": Parameter("integer", "Degree of poly."),
+    "coef0": Parameter("number", "Constant of poly and sigmoid."),
+    "lam": Parameter("number", "Regularisation λ; give this or C. Neither: C = 1."),
+    "C": Parameter("number", "λ = 1/(C · rows)."),
+    "loss": Parameter("text", "The loss.", ("hinge", "squared_hinge", "log_loss", "epsilon_insensitive")),
+    "multi_class": Parameter("text", "How classes become problems.", ("ovr", "ovo", "crammer_singer")),
+    "class_weight": Parameter("text", "Weights of the classes.", ("balanced",)),
+    "epsilon": Parameter("number", "Width of the tube, for --regression."),
+    "fit_intercept": Parameter("switch", "A penalised constant feature.", ("auto",)),
+    "intercept_scaling": Parameter("number", "Its value."),
+    "solver": Parameter("text", "The steps.", ("pegasos", "sdca"), "Steps"),
+    "max_iter": Parameter("integer", "Steps of each problem (T).", (), "Steps"),
+    "max_passes": Parameter("number", "Passes over the rows; neither: 20, or 1000 with --tol.", (), "Steps"),
+    "tol": Parameter("number", "Stop at this gap, as a share of the zero model's objective.", (), "Steps"),
+    "max_time": Parameter("number", "Stop after so many seconds.", (), "Steps"),
+    "batch_size": Parameter("integer", "Rows of one step.", ("all",), "Steps"),
+    "sampling": Parameter("text", "Order of the rows.", ("shuffle", "replacement", "cyclic"), "Steps"),
+    "average": Parameter("text", "Which iterates the model is the mean of.", ("weighted", "uniform", "suffix", "none"),
+                         "Steps"),
+    "project": Parameter("switch", "Project on the ball that holds the optimum.", (), "Steps"),
+    "n_landmarks": Parameter("integer", "Nyström: a kernel at any number of rows.", (), "Model"),
+    "landmarks": Parameter("text", "How they are chosen.", ("uniform", "k-means++"), "Model"),
+    "cache_size": Parameter("number", "Megabytes for the kernel matrix.", (), "Steps"),
+    "device": Parameter("text", "Where to compute; auto: on a GPU if that is worth it.",
+                        ("auto", "cpu", "cuda", "cuda:tf32"), "Steps"),
+}  # fmt: skip
+MOST_VALUES = 1000  # that a range FROM:TO:COUNT may have
+SWITCHES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+
+
 def with_examples(*lines: str) -> Callable:
-    """Examples for the end of a command's help."""
+    """Give a command examples, which end its help."""
 
     def decorate(function):
         function.examples = "Examples:\n\n" + "\n\n".join(f"  $ {line}" for line in lines)
@@ -62,7 +103,7 @@ def with_examples(*lines: str) -> Callable:
 def takes_parameters(function: Callable) -> Callable:
     """Give a command an option for each parameter of the estimators.
 
-    The command gets those that were given as `parameters`, texts by name.
+    The command gets the texts of the options that were given as `parameters`, by name.
     """
     signature = inspect.signature(function)
     own = [parameter for name, parameter in signature.parameters.items() if name != "parameters"]
@@ -75,7 +116,7 @@ def takes_parameters(function: Callable) -> Callable:
 
     command.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *added]}
-    del command.__wrapped__  # or typer would look at the function behind it
+    del command.__wrapped__  # or typer would read the signature of the original function
     return command
 
 
@@ -84,8 +125,79 @@ def _option_of(name: str) -> inspect.Parameter:
     metavar = "|".join((*(["N"] if known.kind in ("number", "integer") else []),
                         *(["yes|no"] if known.kind == "switch" else []), *known.words))  # fmt: skip
     shown = typer.Option(
-        option(name), metavar=metavar, help=known.help, rich_help_panel=known.group, show_default=False
+        option_name(name), metavar=metavar, help=known.help, rich_help_panel=known.group, show_default=False
     )
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, shown]
     )
+
+
+def parse_values(name: str, text: str) -> list[Any]:
+    """The values in the text of an option: "0.1", "0.1,1,10", "1e-5:10:7" (seven values, evenly in the logarithm)."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise ValueError(f"{option_name(name)} has an empty value in {text!r}.")
+    found: list[Any] = []
+    for part in parts:
+        found += _range(name, part) if part.count(":") == 2 else [_value(name, part)]
+    return found
+
+
+def parse_single_values(texts: dict[str, str]) -> dict[str, Any]:
+    """The value of each parameter; ValueError where a text holds several."""
+    found = {}
+    for name, text in texts.items():
+        values = parse_values(name, text)
+        if len(values) > 1:
+            raise ValueError(f"{option_name(name)} takes one value here, got {text!r}; `pegasos tune` tries several.")
+        found[name] = values[0]
+    return found
+
+
+def option_name(name: str) -> str:
+    """The option of a parameter: "--max-iter" for "max_iter"."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _range(name: str, text: str) -> list[Any]:
+    first, last, count = text.split(":")
+    low, high, many = _number(name, first), _number(name, last), _integer(name, count)
+    if not (0 < low < math.inf and 0 < high < math.inf and 2 <= many <= MOST_VALUES):
+        raise ValueError(
+            f"{option_name(name)} {text}: a range is FROM:TO:COUNT with positive ends and a count of 2 to "
+            f"{MOST_VALUES}."
+        )
+    exponents = [math.log10(low) + (math.log10(high) - math.log10(low)) * i / (many - 1) for i in range(many)]
+    values = [float(f"{10**exponent:.12g}") for exponent in exponents]
+    return [round(value) for value in values] if PARAMETERS[name].kind == "integer" else values
+
+
+def _value(name: str, text: str) -> Any:
+    known = PARAMETERS[name]
+    if text in known.words:
+        return False if (name, text) == ("average", "none") else text
+    if known.kind == "text":
+        raise ValueError(f"{option_name(name)} {text!r} is not known; choose from {', '.join(known.words)}.")
+    if known.kind == "switch":
+        if text.lower() not in SWITCHES:
+            raise ValueError(f"{option_name(name)} {text!r} is neither yes nor no{_or_words(known)}.")
+        return SWITCHES[text.lower()]
+    return _integer(name, text) if known.kind == "integer" else _number(name, text)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{option_name(name)} {text!r} is no number{_or_words(PARAMETERS[name])}.") from None
+
+
+def _integer(name: str, text: str) -> int:
+    number = _number(name, text)
+    if not number.is_integer():
+        raise ValueError(f"{option_name(name)} {text!r} is no whole number{_or_words(PARAMETERS[name])}.")
+    return int(number)
+
+
+def _or_words(known: Parameter) -> str:
+    return f", nor {' or '.join(known.words)}" if known.words else ""

@@ -1,4 +1,4 @@
-"""What a command shows: pages as text or JSON, files, and the command that made them."""
+"""The output of commands: pages as text or JSON, reports and other files, and a status line."""
 
 import json
 import os
@@ -16,17 +16,17 @@ WIDTH_IN_PIPE = 160
 
 
 def on_terminal() -> bool:
-    """Whether somebody is watching: long work shows its progress then, and stays silent in a pipe."""
+    """Whether the output goes to a terminal, where progress is shown, and not to a pipe."""
     return sys.stdout.isatty()
 
 
 def command_line() -> str:
-    """The command that is running."""
+    """The running command as text for a shell."""
     return shlex.join(["pegasos", *sys.argv[1:]])
 
 
 def check_outputs(*paths: Path | None, report: Path | None = None, inputs: tuple = ()) -> None:
-    """Raise before long work if a file cannot be written, is one that is read, or a report cannot be made."""
+    """Raise, before long work, if an output cannot be written or is an input, or a report lacks packages."""
     outputs = [path for path in (*paths, report) if path is not None]
     for place, path in enumerate(outputs):
         check_writable(path)
@@ -41,7 +41,7 @@ def check_outputs(*paths: Path | None, report: Path | None = None, inputs: tuple
 
 
 def _same(path: Path, other) -> bool:
-    """Whether both are one file, which need not exist yet."""
+    """Whether two paths name the same file, which need not exist yet."""
     if path.exists() and os.path.exists(other):
         return path.is_file() and os.path.samefile(path, other)
     return os.path.realpath(path) == os.path.realpath(other)
@@ -53,7 +53,7 @@ def results_table(results: dict[str, Any]) -> Table:
 
 
 def show(page: Page, as_json: bool, results: dict[str, Any] | None = None) -> None:
-    """Print a page; JSON has the named results in a dictionary of their own, too."""
+    """Print a page as text, or as JSON together with the named results."""
     if as_json:
         from pegasos.report import to_dict
         from pegasos.report.values import plain
@@ -61,17 +61,17 @@ def show(page: Page, as_json: bool, results: dict[str, Any] | None = None) -> No
         print(json_text({"results": plain(results or {}), **to_dict(page)}))
         return
     console = _console()
-    console.print(f"[bold]{_plain(page.title)}[/bold]")
+    console.print(f"[bold]{_escaped(page.title)}[/bold]")
     if page.summary:
-        console.print(_plain(page.summary))
+        console.print(_escaped(page.summary))
     for table in page.tables:
         _print_table(console, table)
     for remark in page.remarks:
-        console.print(f"[bold]{_plain(remark.label)}[/bold] {_plain(remark.text)}")
+        console.print(f"[bold]{_escaped(remark.label)}[/bold] {_escaped(remark.text)}")
 
 
 def write_report(pages: Page | list[Page], path: Path | None) -> None:
-    """Write the HTML page where one is wanted."""
+    """Write the HTML report, unless there is no path for it."""
     if path is None:
         return
     from pegasos.report import write_html
@@ -81,19 +81,19 @@ def write_report(pages: Page | list[Page], path: Path | None) -> None:
 
 
 def write_json(page: Page, path: Path) -> None:
-    """A page as a JSON file."""
+    """Write a page as a JSON file."""
     from pegasos.report import to_dict
 
     write_text(path, json_text(to_dict(page)) + "\n")
 
 
 def json_text(document: Any) -> str:
-    """A document as JSON that every reader takes."""
+    """A document as strict JSON text, which has no nan or infinity."""
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def note(text: str) -> None:
-    """A line for the person at the terminal, not for a program that reads our output."""
+    """Print a line to stderr, so that programs that read our output do not see it."""
     print(text, file=sys.stderr)
 
 
@@ -109,28 +109,28 @@ def _print_table(console, table: Table) -> None:
 
     from pegasos.report import formatted
 
-    shown = Shown(title=_plain(table.title), title_justify="left", caption_justify="left", box=box.SIMPLE_HEAD)
-    shown.caption = _plain(table.note) or None
+    shown = Shown(title=_escaped(table.title), title_justify="left", caption_justify="left", box=box.SIMPLE_HEAD)
+    shown.caption = _escaped(table.note) or None
     cells = formatted(table)
     for number, column in enumerate(table.columns):
         numeric = all(isinstance(row[number], int | float | type(None)) for row in table.rows)
-        shown.add_column(_plain(column), justify="right" if numeric else "left", overflow="fold")
+        shown.add_column(_escaped(column), justify="right" if numeric else "left", overflow="fold")
     for row in cells[:MOST_ROWS]:
-        shown.add_row(*map(_plain, row))
+        shown.add_row(*map(_escaped, row))
     console.print(shown)
     if len(cells) > MOST_ROWS:
         console.print(f"… and {len(cells) - MOST_ROWS} more rows")
 
 
-def _plain(text: str) -> str:
-    """Text as it is: brackets in labels are no markup."""
+def _escaped(text: str) -> str:
+    """Text escaped for rich, so that brackets in it are no markup."""
     from rich.markup import escape
 
     return escape(text)
 
 
-class Waiting:
-    """A line on the terminal that says what is being done; silent in a pipe."""
+class StatusLine:
+    """A line on the terminal that says what is running; nothing in a pipe."""
 
     def __init__(self, text: str):
         self.text = text
@@ -139,13 +139,13 @@ class Waiting:
 
     def __enter__(self):
         if on_terminal():
-            self.status = self.stack.enter_context(_console().status(_plain(self.text)))
+            self.status = self.stack.enter_context(_console().status(_escaped(self.text)))
         return self
 
     def __exit__(self, *error):
         self.stack.close()
 
     def tell(self, text: str) -> None:
-        """Say what comes next."""
+        """Show what runs now."""
         if self.status is not None:
-            self.status.update(_plain(f"{self.text}: {text}"))
+            self.status.update(_escaped(f"{self.text}: {text}"))

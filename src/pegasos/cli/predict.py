@@ -27,31 +27,32 @@ def predict(
     import pegasos
     from pegasos import storage
     from pegasos.cli import output as out
-    from pegasos.cli.setup import as_dense, core, rows_like
+    from pegasos.cli.data import load_rows_like
+    from pegasos.cli.model import rows_for, svm_of
 
     out.check_outputs(output, inputs=(model, data))
     loaded = pegasos.load(model)
-    rows = rows_like(data, training_layout(loaded, storage.describe(model)["about"]), label)
-    X = as_dense(rows.X, loaded)
+    rows = load_rows_like(data, training_layout(loaded, storage.describe(model)["about"]), label)
+    X = rows_for(rows.X, loaded)
     predicted = loaded.predict(X)
-    right = None if rows.y is None else share_right(loaded, X, rows)
+    right = None if rows.y is None else score_of(loaded, X, rows)
     table = loaded.decision_function(X) if scores and hasattr(loaded, "decision_function") else None
     if json:
         _write(_as_json(predicted, right, table), output)
         return
     _write("".join(line + "\n" for line in lines_of(predicted, table)), output)
     if right is not None:
-        name = "accuracy" if hasattr(core(loaded), "classes_") else "R²"
+        name = "accuracy" if hasattr(svm_of(loaded), "classes_") else "R²"
         out.note(f"{name} {right:.4f} on {rows.X.shape[0]} rows")
 
 
 def training_layout(model, about) -> dict[str, Any]:
-    """How the training file was laid out, as far as the model file tells; whatever else it says is left alone."""
-    from pegasos.cli.setup import core
+    """Arguments of `load` for files like the training file, from the valid ones of the entries in a model file."""
+    from pegasos.cli.model import svm_of
 
     about = about if isinstance(about, dict) else {}
     names, label, first = (about.get(key) for key in ("feature_names", "usual_label", "first_index"))
-    n_features = core(model).n_features_in_
+    n_features = svm_of(model).n_features_in_
     known = isinstance(names, list) and len(names) == n_features and all(isinstance(name, str) for name in names)
     return {
         "n_features": n_features,
@@ -61,13 +62,13 @@ def training_layout(model, about) -> dict[str, Any]:
     }
 
 
-def share_right(model, X, rows) -> float | None:
-    """How good the predictions are, or None with a warning where the labels of the file are of another kind."""
+def score_of(model, X, rows) -> float | None:
+    """The accuracy or R² of the predictions; None, with a warning, where the labels of the file are of another kind."""
     import warnings
 
-    from pegasos.cli.setup import core
+    from pegasos.cli.model import svm_of
 
-    known = core(model).classes_ if hasattr(core(model), "classes_") else None
+    known = svm_of(model).classes_ if hasattr(svm_of(model), "classes_") else None
     words = rows.y.dtype.kind == "U"
     if words != (known is not None and known.dtype.kind == "U"):
         warnings.warn(
@@ -78,7 +79,7 @@ def share_right(model, X, rows) -> float | None:
 
 
 def lines_of(predicted, scores=None) -> list[str]:
-    """Labels as they stand in the training file, with scores beside them where wanted."""
+    """A line of text for each label, followed by its scores if there are any."""
     texts = [label_text(label) for label in predicted.tolist()] if predicted.ndim == 1 else [
         " ".join(label_text(value) for value in row) for row in predicted.tolist()
     ]  # fmt: skip
@@ -89,7 +90,7 @@ def lines_of(predicted, scores=None) -> list[str]:
 
 
 def label_text(label) -> str:
-    """A label as text: 1.0 is 1."""
+    """A label as text; 1.0 as "1"."""
     if isinstance(label, float) and label.is_integer() and abs(label) < 1e15:
         return str(int(label))
     return str(label)

@@ -1,4 +1,4 @@
-"""`pegasos study`: the experiments of the source documents, published beside ours."""
+"""`pegasos study`: repeat the experiments of the source documents, and show published results beside ours."""
 
 import time
 from pathlib import Path
@@ -52,14 +52,14 @@ def study(
     for each in names:
         try:
             page = run(each, quick, seed)
-        except DataError as error:  # the others may have their data
+        except DataError as error:  # the data of other studies may be available
             failed.append(str(error))
             continue
+        pages.append(page)
         write(page, folder / each, drawing)
         if not json:
             out.show(page, False)
             out.note(f"{each}: {page.seconds:.1f} s, files in {folder / each}")
-        pages.append(page)
     if pages:
         out.write_report(pages, report)
     if json:
@@ -71,7 +71,7 @@ def study(
 
 
 def chosen(name: str | None, every: bool) -> list[str]:
-    """The studies to run."""
+    """The names of the studies to run."""
     if every and name is not None:
         raise ValueError(f"Give a study or --all, not both: got {name!r} and --all.")
     if every:
@@ -84,21 +84,21 @@ def chosen(name: str | None, every: bool) -> list[str]:
 
 
 def run(name: str, quick: bool, seed: int):
-    """One study, with its time and the command that repeats it."""
-    from pegasos.cli.output import Waiting, command_line
+    """The page of one study, with its seconds and the command that repeats it."""
+    from pegasos.cli.output import StatusLine, command_line
     from pegasos.studies import run as run_study
     from pegasos.studies.base import Context
 
     started = time.perf_counter()
-    with Waiting(f"study {name}") as waiting:
-        page = run_study(name, Context(quick, seed, waiting.tell))
+    with StatusLine(f"study {name}") as status:
+        page = run_study(name, Context(quick, seed, status.tell))
     page.seconds = time.perf_counter() - started
     page.command = command_line()
     return page
 
 
 def write(page, folder: Path, drawing: bool) -> None:
-    """Tables as CSV, everything as JSON, and figures as PNG."""
+    """Write the tables as CSV, the page as JSON, and the figures as PNG."""
     from pegasos.cli.output import write_json
     from pegasos.report import figures_to, tables_to
 
@@ -109,7 +109,7 @@ def write(page, folder: Path, drawing: bool) -> None:
 
 
 def show_json(pages) -> None:
-    """One object with all pages."""
+    """Print all pages as one JSON object."""
     from pegasos.cli.output import json_text
     from pegasos.report import to_dict
 

@@ -1,4 +1,4 @@
-"""`pegasos train`: fit a model, say how good it is, and save it."""
+"""`pegasos train`: fit a model, evaluate it, and save it."""
 
 import time
 from contextlib import nullcontext
@@ -36,28 +36,37 @@ def train(
 ) -> None:
     """Train a support vector machine on DATA."""
     from pegasos.cli import output as out
-    from pegasos.cli import setup, streams
-    from pegasos.cli.values import single_values
+    from pegasos.cli import streaming
+    from pegasos.cli.data import load_labelled, test_share, with_test_part
+    from pegasos.cli.model import (
+        check_scale,
+        checkpoint_from,
+        new_estimator,
+        remove_checkpoint,
+        scaler_for,
+        with_scaler,
+    )
+    from pegasos.cli.options import parse_single_values
 
-    given = single_values(parameters)
-    setup.check_scale(scale)
-    setup.share_of(test)
+    given = parse_single_values(parameters)
+    check_scale(scale)
+    test_share(test)
     out.check_outputs(output, checkpoint, report=report, inputs=(data, test))
-    kept = setup.checkpoint_of(checkpoint, every, resume)
+    kept = checkpoint_from(checkpoint, every, resume)
     watched = out.on_terminal() and not json
-    svm = setup.estimator_for(given, regression, seed, verbose=int(watched)).set_params(checkpoint=kept)
-    source = streams.source_for(stream, data, label, svm)
+    svm = new_estimator(given, regression, seed, verbose=int(watched)).set_params(checkpoint=kept)
+    source = streaming.source_for(stream, data, label, svm)
     found: Any
     if source is not None:
-        model, found = streams.fit(svm, source, test, label, scale, seed)
-        results_for = streams.results_of
+        model, found = streaming.fit(svm, source, test, label, scale, seed)
+        results_for = streaming.results_of
     else:
-        found = setup.with_test_part(setup.labelled(data, label, regression), test, label, seed)
-        model = setup.scaled(svm, setup.scaler_for(found.X, scale))
+        found = with_test_part(load_labelled(data, label, regression), test, label, seed)
+        model = with_scaler(svm, scaler_for(found.X, scale))
         results_for = partial(results_of, seconds=fit(model, found, recorded=report is not None))
     if output is not None:
         save(model, output, found, label)
-    setup.forget(kept, svm)
+    remove_checkpoint(kept, svm)
     results = results_for(model, found)
     page = page_of(model, found, results)
     out.write_report(page, report)
@@ -66,7 +75,7 @@ def train(
 
 
 def fit(model, data, recorded: bool) -> float:
-    """Fit, with records for figures where they are wanted; the seconds it took."""
+    """Fit, with a history for figures if `recorded`; the seconds it took."""
     from pegasos.estimators.progress import recording
 
     started = time.perf_counter()
@@ -76,7 +85,7 @@ def fit(model, data, recorded: bool) -> float:
 
 
 def save(model, path, data, label: str | None) -> None:
-    """Save a model with what predicting needs to know about files."""
+    """Save a model with facts about its training file that `pegasos predict` reads other files by."""
     import pegasos
     from pegasos.cli.output import command_line
 
@@ -92,12 +101,12 @@ def save(model, path, data, label: str | None) -> None:
 
 
 def results_of(model, data, seconds: float) -> dict[str, Any]:
-    """What there is to know about a fitted model."""
+    """Facts about a fitted model, by name."""
     import numpy as np
 
-    from pegasos.cli.setup import as_dense, core, scaler_name
+    from pegasos.cli.model import rows_for, scaler_name, svm_of
 
-    svm = core(model)
+    svm = svm_of(model)
     score = "R²" if not hasattr(svm, "classes_") else "accuracy"
     found = {
         "model": f"{type(svm).__name__}, {svm.kernel}",
@@ -115,21 +124,21 @@ def results_of(model, data, seconds: float) -> dict[str, Any]:
         found["support rows"] = int(svm.support_.size)
     if data.X_test is not None:
         found["test rows"] = data.X_test.shape[0]
-        found[f"test {score}"] = model.score(as_dense(data.X_test, model), data.y_test)
+        found[f"test {score}"] = model.score(rows_for(data.X_test, model), data.y_test)
     return {name: value for name, value in found.items() if value is not None}
 
 
 def page_of(model, data, results: dict[str, Any]):
-    """A page about a fitted model."""
+    """The page that reports a fitted model."""
     from pegasos.cli.figures import convergence_figures, data_figures, model_figures
+    from pegasos.cli.model import svm_of
     from pegasos.cli.output import command_line, results_table
-    from pegasos.cli.setup import core
     from pegasos.report.page import Page
 
-    svm = core(model)
+    svm = svm_of(model)
     if hasattr(data, "X"):
         figures = [*model_figures(model, data), *data_figures(data)]
-    else:  # a stream, whose rows are gone
+    else:  # a stream, whose rows are not in memory
         figures = convergence_figures(model)
     gap, objective = results["certified gap (largest)"], results["objective (mean)"]
     summary = f"Trained in {results['seconds']:.2f} s; no problem is further than {gap:.3g} from its optimum"

@@ -1,4 +1,4 @@
-"""`pegasos tune`: every combination of the values given, by cross-validation, in one pass over the data."""
+"""`pegasos tune`: cross-validate every combination of the values given."""
 
 from typing import Annotated, Any
 
@@ -8,7 +8,7 @@ from pegasos.cli import options
 from pegasos.cli.options import takes_parameters, with_examples
 
 DEFAULT_GRID = {"lam": [10.0**power for power in range(-6, 0)]}
-DEFAULT_RBF_GAMMAS = [0.25, 1.0, 4.0]  # times what "scale" would be
+DEFAULT_RBF_GAMMAS = [0.25, 1.0, 4.0]  # times the gamma that "scale" stands for
 MOST_HEATMAPS = 12
 
 
@@ -41,19 +41,20 @@ def tune(
     """
     from pegasos import PegasosSearchCV
     from pegasos.cli import output as out
-    from pegasos.cli import setup
+    from pegasos.cli.data import load_labelled
+    from pegasos.cli.model import check_scale, scaler_for, with_scaler
     from pegasos.cli.train import fit, save
 
     fixed, grid = split_grid(parameters)
     if time_limit is not None and not 0 < time_limit < float("inf"):
         raise ValueError(f"--time-limit {time_limit:g}: seconds must be positive and finite.")
-    svm = checked(fixed, grid, scoring, regression, seed)
-    setup.check_scale(scale)
+    svm = checked_estimator(fixed, grid, scoring, regression, seed)
+    check_scale(scale)
     out.check_outputs(output, report=report, inputs=(data,))
-    found = setup.labelled(data, label, regression)
+    found = load_labelled(data, label, regression)
     check_classes(found, regression)
-    scaler = setup.scaler_for(found.X, scale)
-    model = setup.scaled(svm, scaler)
+    scaler = scaler_for(found.X, scale)
+    model = with_scaler(svm, scaler)
     grid = grid or default_grid(svm, found, scaler)
     prefix = "" if scaler is None else "svm__"
     search = PegasosSearchCV(
@@ -76,11 +77,11 @@ def tune(
     out.note(f"model: {output}" if output else "The best model is not saved; -o FILE saves it.")
 
 
-def checked(fixed: dict[str, Any], grid: dict[str, list], scoring: str | None, regression: bool, seed: int):
-    """The estimator, once all values and the scorer are known to be right."""
+def checked_estimator(fixed: dict[str, Any], grid: dict[str, list], scoring: str | None, regression: bool, seed: int):
+    """The estimator with the fixed parameters; ValueError if a value of the grid or the scorer is invalid."""
     from sklearn.metrics import get_scorer_names
 
-    from pegasos.cli import setup
+    from pegasos.cli.model import new_estimator
 
     if scoring is not None and scoring not in get_scorer_names():
         raise ValueError(
@@ -89,12 +90,12 @@ def checked(fixed: dict[str, Any], grid: dict[str, list], scoring: str | None, r
     firsts = {name: values[0] for name, values in grid.items()}
     for name, values in grid.items():
         for value in values:
-            setup.estimator_for(fixed | firsts | {name: value}, regression, seed)
-    return setup.estimator_for(fixed, regression, seed)
+            new_estimator(fixed | firsts | {name: value}, regression, seed)
+    return new_estimator(fixed, regression, seed)
 
 
 def check_classes(data, regression: bool) -> None:
-    """Raise DataError where there is nothing to tell apart."""
+    """Raise DataError for a classification of fewer than two classes."""
     import numpy as np
 
     from pegasos.io import DataError
@@ -104,16 +105,16 @@ def check_classes(data, regression: bool) -> None:
 
 
 def split_grid(parameters: dict[str, str]) -> tuple[dict[str, Any], dict[str, list]]:
-    """Parameters with one value, and the values of the others."""
-    from pegasos.cli.values import values_of
+    """Parameters with one value, and those with several: the grid."""
+    from pegasos.cli.options import parse_values
 
-    several = {name: list(dict.fromkeys(values_of(name, text))) for name, text in parameters.items()}
+    several = {name: list(dict.fromkeys(parse_values(name, text))) for name, text in parameters.items()}
     fixed = {name: values[0] for name, values in several.items() if len(values) == 1}
     return fixed, {name: values for name, values in several.items() if len(values) > 1}
 
 
 def default_grid(svm, data, scaler) -> dict[str, list]:
-    """What is tried where no option has several values: λ, and for an RBF kernel the width."""
+    """The grid where no option has several values: λ, and for an RBF kernel gamma."""
     from pegasos.kernels import scale_gamma
 
     if svm.lam is not None or svm.C is not None:
@@ -132,28 +133,28 @@ def _folds(count: int, regression: bool, seed: int):
 
 
 def results_of(search, grid: dict, prefix: str, seconds: float) -> dict[str, Any]:
-    """What was found."""
+    """Results of a search, by name."""
     found: dict[str, Any] = {"best score": search.best_score_, "seconds": seconds}
     found |= {f"best {name}": search.best_params_[prefix + name] for name in grid}
     return found | {"combinations": len(search.cv_results_["params"]), "folds": search.n_splits_}
 
 
 def page_of(search, data, grid: dict, prefix: str, results: dict[str, Any]):
-    """A page about a search."""
+    """The page that reports a search."""
     from pegasos.cli.figures import data_figures, model_figures
+    from pegasos.cli.model import svm_of
     from pegasos.cli.output import command_line, results_table
-    from pegasos.cli.setup import core
     from pegasos.report.page import Page
 
     best = ", ".join(f"{name} = {_short(search.best_params_[prefix + name])}" for name in grid)
     return Page(
         "tune",
-        f"Tuning {type(core(search.best_estimator_)).__name__} on {data.name}",
+        f"Tuning {type(svm_of(search.best_estimator_)).__name__} on {data.name}",
         f"Best mean score {search.best_score_:.4f} with {best}, of {results['combinations']} combinations on "
         f"{search.n_splits_} folds in {results['seconds']:.1f} s.",
         [results_table(results), cell_table(search, grid, prefix)],
         [*search_figures(search, grid, prefix), *model_figures(search.best_estimator_, data), *data_figures(data)],
-        settings={"grid": grid, "folds": search.n_splits_} | core(search.best_estimator_).get_params(),
+        settings={"grid": grid, "folds": search.n_splits_} | svm_of(search.best_estimator_).get_params(),
         data=[data.facts()],
         command=command_line(),
         seconds=results["seconds"],
@@ -165,7 +166,7 @@ def _short(value) -> str:
 
 
 def cell_table(search, grid: dict, prefix: str):
-    """Every combination, the best first."""
+    """The table of all combinations, the best first."""
     import numpy as np
 
     from pegasos.report.page import Table
@@ -182,7 +183,7 @@ def cell_table(search, grid: dict, prefix: str):
 
 
 def search_figures(search, grid: dict, prefix: str) -> list:
-    """Scores along one parameter, or heat maps of pairs, the others at the best."""
+    """Scores along one parameter, or heat maps of pairs of parameters, the others at their best values."""
     from functools import partial
     from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""The experiments of the source documents, one file each: what was published beside what we find."""
+"""The experiments of the source documents, one module each: published results beside ours."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ STUDIES = {
 
 
 def run(name: str, context: Context) -> Page:
-    """Run one study and return all it has to say."""
+    """Run the study of this name; the page that reports it."""
     return import_module(f"pegasos.studies.{name.replace('-', '_')}").run(context)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pegasos.plotting import ConvergenceDisplay, Curve
 from pegasos.report.page import Figure, Page, Remark, Table
-from pegasos.studies.base import Context, shown
+from pegasos.studies.base import Context, figure_of
 from pegasos.studies.gradient_descent import gradient_descent, objective_and_gap, rate_and_radius
 
 if TYPE_CHECKING:
@@ -41,34 +41,34 @@ VARIANTS: dict[str, dict[str, dict]] = {
 
 
 def run(context: Context) -> Page:
-    """Every variant at every T, the bounds, and the optimum."""
+    """Run every variant for every T, and compare with the optimum and the bounds."""
     data = two_classes(context)
-    course = Course(data, context.seed)
-    longest = 4 * course.n_rows
+    problem = StudiedProblem(data, context.seed)
+    longest = 4 * problem.n_rows
     steps = np.unique(np.geomspace(1, longest, POINTS).astype(int))
     found = {}
     for part, variants in VARIANTS.items():
         context.tell(f"{part}: {', '.join(variants)}")
         for name, fields in variants.items():
-            found[part, name] = course.path(
+            found[part, name] = problem.path(
                 np.minimum(steps, 2000) if fields.get("batch", 1) is None else steps, **fields
             )
     context.tell("online gradient descent, and the full sub-gradient beside its bound")
-    last, mean = course.gradient_descent(steps)
+    last, mean = problem.gradient_descent(steps)
     found["baseline", "OGD, step η/√t, last iterate"], found["baseline", "OGD, uniform average"] = last, mean
     found["baseline", "Pegasos, uniform average"] = found["averages", "uniform average"]
-    full = course.path(np.unique(np.geomspace(1, 2000, POINTS).astype(int)), batch=None, average="uniform")
-    tables = [final_table(found, course), bound_table(full, course), norm_table(found, course), forms_table(course)]
-    worst = max(above / course.bound(T) for T, above in zip(full["T"], full["above"], strict=True))
+    full = problem.path(np.unique(np.geomspace(1, 2000, POINTS).astype(int)), batch=None, average="uniform")
+    tables = [final_table(found, problem), bound_table(full, problem), norm_table(found, problem), forms_table(problem)]
+    worst = max(above / problem.bound(T) for T, above in zip(full["T"], full["above"], strict=True))
     return Page(
         "convergence",
         f"How fast Pegasos converges ({data.name}, λ = {LAM:g})",
-        f"The optimum is {course.optimum:.6f}, certified to {course.certified:.1e}. The average of the full "
+        f"The optimum is {problem.optimum:.6f}, certified to {problem.certified:.1e}. The average of the full "
         f"sub-gradient stays below the bound at every T: it comes to at most {worst:.1%} of 2R²(1 + log T)/(λT).",
         tables,
-        figures(found, full, course),
-        remarks(course, found),
-        settings={"λ": LAM, "rows": course.n_rows, "R": course.R, "bias": "a constant feature of 1, penalised",
+        figures(found, full, problem),
+        remarks(problem, found),
+        settings={"λ": LAM, "rows": problem.n_rows, "R": problem.R, "bias": "a constant feature of 1, penalised",
                   "online gradient descent": "U = 1/√λ, η = U/R",
                   "seed": context.seed},
         data=[data.facts()],
@@ -76,7 +76,7 @@ def run(context: Context) -> Page:
 
 
 def two_classes(context: Context) -> Dataset:
-    """Adult, or in a quick study the digits as even against odd."""
+    """5000 rows of Adult, or in a quick study the digits, even against odd."""
     data = context.load("adult")
     if context.quick:
         return replace(data, y=np.where(data.y % 2, 1, -1), y_test=np.where(data.y_test % 2, 1, -1))
@@ -85,8 +85,8 @@ def two_classes(context: Context) -> Dataset:
     return replace(data, name=name, X=data.X[rows].toarray(), y=data.y[rows], X_test=None, y_test=None)
 
 
-class Course:
-    """One problem, its optimum, and the objectives of models after T steps."""
+class StudiedProblem:
+    """One problem, its certified optimum, and the objectives of models after T steps."""
 
     def __init__(self, data: Dataset, seed: int):
         from pegasos.problem.columns import one_vs_rest
@@ -106,7 +106,7 @@ class Course:
         self.optimum = float(best.objective[0])
 
     def solve(self, schedule: Schedule, rule):
-        """The solution of one run."""
+        """Solve with this schedule and rule."""
         from pegasos.problem.job import Job
         from pegasos.solver.solve import solve
 
@@ -168,62 +168,62 @@ class Course:
         return np.array([found[int(t)] for t in T])
 
 
-# --- what is said ----------------------------------------------------------------------------------------------------
+# --- tables and remarks ----------------------------------------------------------------------------------------------
 
 
-def final_table(found: dict, course: Course) -> Table:
+def final_table(found: dict, problem: StudiedProblem) -> Table:
     """Every variant after its last step."""
     rows = [
         [part, name, int(path["T"][-1]), path["above"][-1], path["gap"][-1]] for (part, name), path in found.items()
     ]
     columns = ["part", "variant", "T", "J − J*", "certified gap"]
-    note = f"J* = {course.optimum:.6f}. The gap is what a run can prove without knowing J*; nan: nothing."
+    note = f"J* = {problem.optimum:.6f}. The gap is what a run can prove without knowing J*; nan: nothing."
     formats = {"J − J*": ".3g", "certified gap": ".3g"}
     return Table("final", "Distance from the optimum after T steps", columns, rows, note, formats)
 
 
-def bound_table(full: dict, course: Course) -> Table:
-    """The average of the full sub-gradient beside both bounds."""
-    tight = course.bound_of_gradients(full["T"])
+def bound_table(full: dict, problem: StudiedProblem) -> Table:
+    """Objectives of the averaged full sub-gradient beside both bounds."""
+    tight = problem.bound_of_gradients(full["T"])
     rows = [[int(T), above, near, far] for T, above, near, far in
-            zip(full["T"], full["above"], tight, course.bound(full["T"]), strict=True)]  # fmt: skip
+            zip(full["T"], full["above"], tight, problem.bound(full["T"]), strict=True)]  # fmt: skip
     columns = ["T", "J(w̄) − J*", "G²(1+log T)/(2λT)", "2R²(1+log T)/(λT)"]
     return Table("bounds", "Full sub-gradient, uniform average, beside its bounds", columns, rows,
                  formats=dict.fromkeys(columns[1:], ".4g"))  # fmt: skip
 
 
-def norm_table(found: dict, course: Course) -> Table:
-    """The length of w after T steps beside R/λ, which it never exceeds, and 1/√λ, the ball of the optimum."""
+def norm_table(found: dict, problem: StudiedProblem) -> Table:
+    """The norm of w after T steps beside R/λ, which bounds it, and 1/√λ, the radius of the ball of the optimum."""
     plain, projected = (found["projection", name] for name in ("last iterate", "last iterate, projected"))
-    rows = [[int(T), free, held, course.R / LAM, 1 / np.sqrt(LAM)] for T, free, held in
+    rows = [[int(T), free, held, problem.R / LAM, 1 / np.sqrt(LAM)] for T, free, held in
             zip(plain["T"], plain["norm"], projected["norm"], strict=True)]  # fmt: skip
     columns = ["T", "‖w_T‖", "‖w_T‖, projected", "R/λ", "1/√λ"]
     return Table("norms", "The length of the last iterate", columns, rows, formats=dict.fromkeys(columns[1:], ".4g"))
 
 
-def forms_table(course: Course) -> Table:
-    """The plain form and the form of violation counts, on the same draws: equations (1) and (2) of the notes."""
+def forms_table(problem: StudiedProblem) -> Table:
+    """The plain form and the form with violation counts, equations (1) and (2) of the notes, on the same draws."""
     from pegasos import PegasosClassifier
 
-    shared = {"lam": LAM, "max_iter": 2000, "sampling": "replacement", "average": False, "random_state": course.seed,
+    shared = {"lam": LAM, "max_iter": 2000, "sampling": "replacement", "average": False, "random_state": problem.seed,
               "fit_intercept": True}  # fmt: skip
-    plain = PegasosClassifier(**shared).fit(course.X, course.y)
-    counts = PegasosClassifier(kernel="poly", degree=1, gamma=1.0, coef0=0.0, **shared).fit(course.X, course.y)
-    scores, others = (model.decision_function(course.X) for model in (plain, counts))
+    plain = PegasosClassifier(**shared).fit(problem.X, problem.y)
+    counts = PegasosClassifier(kernel="poly", degree=1, gamma=1.0, coef0=0.0, **shared).fit(problem.X, problem.y)
+    scores, others = (model.decision_function(problem.X) for model in (plain, counts))
     rows = [["Σ v_l / (tλ), a weight for each feature", 0.0], ["Σ α_i y_i x_i / (tλ), a count for each row",
             float(np.abs(scores - others).max() / np.abs(scores).max())]]  # fmt: skip
     return Table("forms", "Two forms of one algorithm", ["form", "largest relative difference of scores"], rows,
                  "2000 steps on the same draws.", {"largest relative difference of scores": ".1e"})  # fmt: skip
 
 
-def remarks(course: Course, found: dict) -> list[Remark]:
-    """What the notes leave open or have slightly wrong."""
+def remarks(problem: StudiedProblem, found: dict) -> list[Remark]:
+    """Where the notes are imprecise, and what they leave open."""
     after = {name: path["above"][-1] for (part, name), path in found.items() if part == "averages"}
     texts = {
         "M5": "The notes test the drawn row with 1/(tλ) on the counts of t − 1 steps. The exact test, used here, has "
         "1/((t−1)λ), and the first step always pulls.",
         "bound": "The bound is proved for the full sub-gradient and the uniform average, including w₁ = 0 and without "
-        f"w_(T+1). For single draws it holds in expectation. R = {course.R:.3g} here, the constant feature included.",
+        f"w_(T+1). For single draws it holds in expectation. R = {problem.R:.3g} here, the constant feature included.",
         "note": "Above the optimum after the same single draws: "
         + ", ".join(f"{name} {above:.2g}" for name, above in after.items())
         + ".",
@@ -240,17 +240,17 @@ TITLES = {
 }
 
 
-def figures(found: dict, full: dict, course: Course) -> list[Figure]:
+def figures(found: dict, full: dict, problem: StudiedProblem) -> list[Figure]:
     """One figure for each part, and one for the bounds."""
     drawn = []
     for part, title in TITLES.items():
-        curves = [Curve(name, path["T"], path["above"]) for (mine, name), path in found.items() if mine == part]
+        curves = [Curve(name, path["T"], path["above"]) for (own_part, name), path in found.items() if own_part == part]
         display = ConvergenceDisplay(curves, ylabel="J − J*", xlabel="T", logy=True)
-        drawn.append(shown(part, title, display, "Objective above the optimum after T steps, one run for each T."))
+        drawn.append(figure_of(part, title, display, "Objective above the optimum after T steps, one run for each T."))
     T = full["T"]
-    bounds = [Curve("2R²(1+log T)/(λT)", T, course.bound(T)),
-              Curve("G²(1+log T)/(2λT)", T, course.bound_of_gradients(T))]  # fmt: skip
+    bounds = [Curve("2R²(1+log T)/(λT)", T, problem.bound(T)),
+              Curve("G²(1+log T)/(2λT)", T, problem.bound_of_gradients(T))]  # fmt: skip
     curves = [Curve("J(w̄) − J*", T, full["above"]), Curve("certified gap of w̄", T, full["gap"])]
     display = ConvergenceDisplay(curves, bound=bounds, ylabel="J − J*", xlabel="T", logy=True)
-    drawn.insert(0, shown("bounds", "The bounds of the notes", display, "Full sub-gradient, uniform average."))
+    drawn.insert(0, figure_of("bounds", "The bounds of the notes", display, "Full sub-gradient, uniform average."))
     return drawn

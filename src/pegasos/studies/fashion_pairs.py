@@ -12,7 +12,7 @@ import numpy as np
 
 from pegasos.plotting import BarsDisplay, ConfusionDisplay, Curve, HeatmapDisplay, Panel, PathsDisplay
 from pegasos.report.page import Figure, Page, Remark, Table
-from pegasos.studies.base import Context, shown, timed
+from pegasos.studies.base import Context, figure_of, timed
 
 if TYPE_CHECKING:
     from pegasos.io import Dataset
@@ -27,7 +27,7 @@ PUBLISHED_SECONDS, PUBLISHED_SECONDS_A_PAIR = "210–300", "5–7"
 
 
 def run(context: Context) -> Page:
-    """All pairs at the largest T, the way there, and scikit-learn beside it."""
+    """Fit all pairs with the largest T, accuracy against T, and models of scikit-learn."""
     data = context.load("fashion-mnist")
     steps = QUICK_STEPS if context.quick else STEPS
     context.tell(f"45 pairs, T = {steps[-1]}")
@@ -38,7 +38,7 @@ def run(context: Context) -> Page:
     context.tell("T against accuracy for classes 0 and 1, and for all")
     path = iterations(data, steps, context.seed, last=accuracy)
     context.tell("raw pixels, and scikit-learn")
-    others = to_device_of(data, steps, context)
+    others = other_models(data, steps, context)
     published = {} if context.quick else PUBLISHED
     return Page(
         "fashion-pairs",
@@ -55,27 +55,27 @@ def run(context: Context) -> Page:
 
 
 def pairs(seed: int, T: int, lam: float = LAM):
-    """All pairs in one solve; each takes T steps over its own rows."""
+    """A classifier of all pairs in one solve, each with T steps over the rows of its two classes."""
     from pegasos import PegasosClassifier
 
     return PegasosClassifier(lam=lam, multi_class="ovo", max_iter=T, sampling="replacement", random_state=seed)
 
 
 def accuracies_of_pairs(model, data: Dataset) -> dict:
-    """Training accuracy of each pair's own classifier, in per cent, on the rows of its two classes."""
+    """Training accuracy of the classifier of each pair, in per cent, on the rows of its two classes."""
     scores = data.X @ model.coef_.T + model.intercept_
     found = {}
     n_classes = len(model.classes_)
     places = [(low, high) for low in range(n_classes) for high in range(low + 1, n_classes)]
     for column, (low, high) in enumerate(places):
-        mine = np.isin(data.y, model.classes_[[low, high]])
-        right = (scores[mine, column] > 0) == (data.y[mine] == model.classes_[high])
+        own = np.isin(data.y, model.classes_[[low, high]])
+        right = (scores[own, column] > 0) == (data.y[own] == model.classes_[high])
         found[high, low] = 100 * right.mean()
     return found
 
 
 def iterations(data: Dataset, steps: list[int], seed: int, last: float) -> list[dict]:
-    """Accuracy against T: of classes 0 and 1 alone (figure 2 of the report), and of all pairs, the last known."""
+    """Accuracy against T of classes 0 and 1 (figure 2 of the report) and of all pairs, whose last is known."""
     keep, keep_test = (np.isin(y, [0, 1]) for y in (data.y, data.y_test))
     found = []
     for T in steps:
@@ -92,8 +92,8 @@ def iterations(data: Dataset, steps: list[int], seed: int, last: float) -> list[
     return found
 
 
-def to_device_of(data: Dataset, steps: list[int], context: Context) -> list[dict]:
-    """The same on raw pixels, and scikit-learn's one-vs-one SGD and LinearSVC."""
+def other_models(data: Dataset, steps: list[int], context: Context) -> list[dict]:
+    """Accuracy and seconds of our pairs on raw pixels, and of scikit-learn's one-vs-one SGD and LinearSVC."""
     import warnings
 
     from sklearn.linear_model import SGDClassifier
@@ -111,7 +111,7 @@ def to_device_of(data: Dataset, steps: list[int], context: Context) -> list[dict
     found = []
     for name, model, factor, rows in runs:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # raw pixels are meant to be raw, and few passes to be few
+            warnings.simplefilter("ignore")  # about raw pixels and few passes, which are intended
             started = time.perf_counter()
             model.fit(data.X[rows] * np.float32(factor), data.y[rows])
         seconds = time.perf_counter() - started
@@ -120,11 +120,11 @@ def to_device_of(data: Dataset, steps: list[int], context: Context) -> list[dict
     return found
 
 
-# --- what is said ----------------------------------------------------------------------------------------------------
+# --- tables, remarks and figures -------------------------------------------------------------------------------------
 
 
 def overview(accuracy: float, seconds: float, others: list[dict], quick: bool) -> Table:
-    """Accuracy and time of all that ran."""
+    """Accuracy and time of all models."""
     rows = [["report", None if quick else PUBLISHED_TEST, None if quick else PUBLISHED_SECONDS]]
     rows.append(["report's scikit-learn", None if quick else PUBLISHED_SKLEARN, None])
     rows.append(["report, one pair", None, None if quick else PUBLISHED_SECONDS_A_PAIR])
@@ -181,7 +181,7 @@ def figures(data, predicted, pair_accuracy, path, others, accuracy) -> list[Figu
     confusion = lambda: ConfusionDisplay.from_predictions(data.y_test, predicted).figure_
     return [
         Figure("confusion", "Confusion matrix", confusion, "Test rows."),
-        shown("pairs", "Training accuracy of each pair", heat),
-        shown("iterations", "Iterations against accuracy", PathsDisplay(panels, xlabel="T")),
-        shown("beside", "Beside others", bars),
+        figure_of("pairs", "Training accuracy of each pair", heat),
+        figure_of("iterations", "Iterations against accuracy", PathsDisplay(panels, xlabel="T")),
+        figure_of("beside", "Beside others", bars),
     ]

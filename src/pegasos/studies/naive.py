@@ -1,4 +1,4 @@
-"""The textbook loops that the documents coded, as slow as they are: to be timed, not to be used."""
+"""The naive loop of kernel Pegasos, as the documents coded it, to be timed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def naive_seconds(steps: list[int], seed: int) -> list[dict]:
     y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=1000) > 0, 1, -1)
     naive = naive_loop(X, y, steps, rng)
     parameters = {"kernel": "rbf", "gamma": 1 / (2 * WIDTH), "lam": LAM, "sampling": "replacement", "average": False}
-    PegasosClassifier(**parameters, max_iter=10).fit(X, y)  # compiles
+    PegasosClassifier(**parameters, max_iter=10).fit(X, y)  # compile
     found = []
     for T in steps:
         started = time.perf_counter()
@@ -30,15 +30,15 @@ def naive_seconds(steps: list[int], seed: int) -> list[dict]:
 
 
 def naive_loop(X, y, steps, rng) -> dict[int, float]:
-    """Kernel Pegasos with a kernel value at a time; seconds at each of the steps."""
+    """Kernel Pegasos that computes one kernel value at a time; seconds until each of the steps."""
     counts = np.zeros(len(y))
     seconds, started = {}, time.perf_counter()
     for t in range(1, max(steps) + 1):
         drawn = rng.integers(len(y))
         total = 0.0
         for row in np.flatnonzero(counts):
-            apart = X[row] - X[drawn]
-            total += counts[row] * y[row] * math.exp(-(apart @ apart) / (2 * WIDTH))
+            difference = X[row] - X[drawn]
+            total += counts[row] * y[row] * math.exp(-(difference @ difference) / (2 * WIDTH))
         if t == 1 or y[drawn] * total < LAM * (t - 1):
             counts[drawn] += 1
         if t in steps:

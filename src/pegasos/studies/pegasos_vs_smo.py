@@ -19,7 +19,7 @@ from pegasos.datasets import load
 from pegasos.io import Dataset
 from pegasos.plotting import BarsDisplay, ClassCountsDisplay
 from pegasos.report.page import Figure, Page, Remark, Table
-from pegasos.studies.base import Context, shown
+from pegasos.studies.base import Context, figure_of
 
 LAM = 0.05
 PASSES = 20
@@ -37,7 +37,7 @@ BUDGET = 5
 
 
 def run(context: Context) -> Page:
-    """Both data sets, every model, and labels within a budget."""
+    """Compare all models on both data sets, and classify within a time budget."""
     sets = data_sets(context)
     rows = []
     for name, (data, n_test, repeats) in sets.items():
@@ -69,7 +69,7 @@ def run(context: Context) -> Page:
 
 
 def data_sets(context: Context) -> dict[str, tuple[Dataset, int, int]]:
-    """Data, test rows and repeats; quick: 8 against 3 of the digits, and scikit-learn's breast cancer, standardised."""
+    """Data, number of test rows and of repeats by name; quick: digits 3 and 8, and scikit-learn's breast cancer."""
     if context.quick:
         return {"digits 3 and 8": (_digits(), 178, 3), "breast cancer (Wisconsin)": (_wisconsin(), 169, 3)}
     data, breast = load("cs303"), _ljubljana()
@@ -90,12 +90,12 @@ def _wisconsin() -> Dataset:
 
 
 def _ljubljana() -> Dataset:
-    """The 9-feature breast cancer set that matches the report's best."""
+    """The breast cancer data with 9 features, which match the report's best."""
     return load("breast-ljubljana")
 
 
 def models() -> dict[str, Callable[[], object]]:
-    """Name and maker of everything that is compared."""
+    """A function that makes each model to compare, by name."""
     from sklearn.svm import SVC
 
     from pegasos import PegasosClassifier, PegasosSearchCV
@@ -119,7 +119,7 @@ def models() -> dict[str, Callable[[], object]]:
 
 
 def compared(data: Dataset, make, n_test: int, repeats: int, first: int, published) -> list:
-    """Published and our accuracies, training and held out (mean, standard deviation), and seconds of a fit."""
+    """Published and our accuracies on training and held-out rows (mean, standard deviation), and seconds of a fit."""
     import warnings
 
     from sklearn.model_selection import train_test_split
@@ -130,7 +130,7 @@ def compared(data: Dataset, make, n_test: int, repeats: int, first: int, publish
         model = make()
         started = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the report's features are as they are
+            warnings.simplefilter("ignore")  # about features that are not scaled, as in the report
             model.fit(X, y)
         seconds.append(time.perf_counter() - started)
         train.append(model.score(X, y))
@@ -140,7 +140,7 @@ def compared(data: Dataset, make, n_test: int, repeats: int, first: int, publish
 
 
 def within_budget(data: Dataset, seed: int) -> dict:
-    """`pegasos classify` through its real entry point on two halves: wall clock and share of right labels."""
+    """Run `pegasos classify` as a program on two halves of the data: wall-clock time and accuracy."""
     order = np.random.default_rng(seed).permutation(len(data.y))
     half = len(order) // 2
     with tempfile.TemporaryDirectory() as folder:
@@ -156,7 +156,7 @@ def within_budget(data: Dataset, seed: int) -> dict:
     return {"budget": BUDGET, "seconds": seconds, "rows": len(labels), "accuracy": right}
 
 
-# --- what is said ----------------------------------------------------------------------------------------------------
+# --- tables, remarks and figures -------------------------------------------------------------------------------------
 
 
 def accuracy_table(rows: list[list]) -> Table:
@@ -178,7 +178,7 @@ def budget_table(budget: dict) -> Table:
 
 
 def remarks(rows: dict, first: str) -> list[Remark]:
-    """Where the report is wrong."""
+    """Errors of the report."""
     held_out = [rows[first, name][5] for name in ("Pegasos", "Pegasos, bias", "Pegasos, weighted average, bias")]
     text = (
         "The report's “N_test 2000” are its 2000 training rows: its first accuracies are training accuracies. And it "
@@ -192,12 +192,12 @@ def figures(rows: list[list], sets: dict) -> list[Figure]:
     """Held-out accuracy and seconds of each model, and the classes of each set."""
     found = []
     for number, (name, (data, *_)) in enumerate(sets.items()):
-        mine = [row for row in rows if row[0] == name]
-        names = [row[1] for row in mine]
-        accuracy = BarsDisplay(names, [row[5] for row in mine], errors=[row[6] for row in mine], value_name="held out")
-        runtimes = BarsDisplay(names, [row[7] for row in mine], value_name="seconds of a fit", log=True)
-        found.append(shown(f"accuracy-{number}", f"Held-out accuracy, {name}", accuracy))
-        found.append(shown(f"runtimes-{number}", f"Seconds of a fit, {name}", runtimes))
+        own = [row for row in rows if row[0] == name]
+        names = [row[1] for row in own]
+        accuracy = BarsDisplay(names, [row[5] for row in own], errors=[row[6] for row in own], value_name="held out")
+        runtimes = BarsDisplay(names, [row[7] for row in own], value_name="seconds of a fit", log=True)
+        found.append(figure_of(f"accuracy-{number}", f"Held-out accuracy, {name}", accuracy))
+        found.append(figure_of(f"runtimes-{number}", f"Seconds of a fit, {name}", runtimes))
         draw = lambda data=data: ClassCountsDisplay.from_labels(data.y).figure_
         found.append(Figure(f"classes-{number}", f"Rows of each class, {name}", draw))
     return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from pegasos.plotting import HeatmapDisplay
 from pegasos.report.page import Page, Remark, Table
-from pegasos.studies.base import Context, estimator, merged, shown, timed
+from pegasos.studies.base import Context, estimator, figure_of, merged_parts, timed
 
 if TYPE_CHECKING:
     from pegasos.io import Dataset
@@ -26,8 +26,8 @@ PUBLISHED_BEST = 0.054  # at T = 7438, λ = 1e-5
 
 
 def run(context: Context) -> Page:
-    """The grid with the right kernel, and its best published cell as the report's code had it."""
-    data = merged(context.load("usps"))
+    """Search the grid with the right kernel, and repeat the best published cell with the report's own kernel."""
+    data = merged_parts(context.load("usps"))
     steps = QUICK_STEPS if context.quick else STEPS
     context.tell(f"{len(LAMS)} λ × {len(steps)} T × 5 folds × 10 classes, training and test error")
     (train, test), seconds = timed(lambda: grid_errors(data, steps, context.seed))
@@ -51,7 +51,7 @@ def run(context: Context) -> Page:
 
 
 def folds(seed: int):
-    """Plain folds, as the report shuffles and cuts."""
+    """Shuffled folds without stratification, as in the report."""
     from sklearn.model_selection import KFold
 
     return KFold(5, shuffle=True, random_state=seed)
@@ -85,12 +85,12 @@ def as_coded(data: Dataset, T: int, seed: int) -> list[dict]:
         "as coded: exp(−γ/2·‖a−b‖₁²)": ({"kernel": "precomputed"}, coded(train), coded(test)),
     }
     found = []
-    for kernel, (parameters, among, to_test) in kernels.items():
+    for kernel, (parameters, X, X_test) in kernels.items():
         scores = np.column_stack(
             [
                 estimator(seed + place, **parameters, lam=1e-5, max_iter=T)
-                .fit(among, data.y[train] == label)
-                .decision_function(to_test)
+                .fit(X, data.y[train] == label)
+                .decision_function(X_test)
                 for place, label in enumerate(classes)
             ]
         )
@@ -101,7 +101,7 @@ def as_coded(data: Dataset, T: int, seed: int) -> list[dict]:
     return found
 
 
-# --- what is said ----------------------------------------------------------------------------------------------------
+# --- tables, remarks and figures -------------------------------------------------------------------------------------
 
 
 def cell_table(train: np.ndarray, test: np.ndarray, steps: list[int]) -> Table:
@@ -112,7 +112,7 @@ def cell_table(train: np.ndarray, test: np.ndarray, steps: list[int]) -> Table:
 
 
 def variant_table(variants: list[dict], published: float | None) -> Table:
-    """What the report's mistakes cost."""
+    """Test errors with the report's mistakes and without."""
     rows = []
     for line in variants:
         as_coded = line["kernel"].startswith("as coded") and line["decoding"].startswith("first")
@@ -127,7 +127,7 @@ def variant_table(variants: list[dict], published: float | None) -> Table:
 
 
 def remarks(variants: list[dict]) -> list[Remark]:
-    """Where the report is wrong."""
+    """Errors of the report."""
     error = {(line["kernel"].split(":")[0], line["decoding"].split()[0]): line["error"] for line in variants}
     found = {
         "M1": "The code takes the L1 norm for the Euclidean one, and −1/2*gamma for −1/(2γ). At the report's best cell "
@@ -147,7 +147,11 @@ def figures(train: np.ndarray, test: np.ndarray, steps: list[int]):
     heat = partial(HeatmapDisplay, row_labels=LAMS, column_labels=steps, row_name="λ", column_name="T")
     scale = "Each column has its own scale, as in figure 1 of the report."
     return [
-        shown("train-by-column", "Training error", heat(train, value_name="training error", per_column=True), scale),
-        shown("test-by-column", "Test error", heat(test, value_name="test error", per_column=True), scale),
-        shown("test", "Test error, one scale", heat(test, value_name="test error"), "As in figure 2 of the report."),
+        figure_of(
+            "train-by-column", "Training error", heat(train, value_name="training error", per_column=True), scale
+        ),
+        figure_of("test-by-column", "Test error", heat(test, value_name="test error", per_column=True), scale),
+        figure_of(
+            "test", "Test error, one scale", heat(test, value_name="test error"), "As in figure 2 of the report."
+        ),
     ]

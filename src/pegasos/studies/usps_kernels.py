@@ -23,7 +23,7 @@ from pegasos.plotting import (
     SampleImagesDisplay,
 )
 from pegasos.report.page import Figure, Page, Remark, Table
-from pegasos.studies.base import Context, estimator, merged, shown, timed
+from pegasos.studies.base import Context, estimator, figure_of, merged_parts, timed
 from pegasos.studies.naive import naive_seconds
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ SEEDS = 5
 
 
 def run(context: Context) -> Page:
-    """The grid, its figures, and what the report has wrong."""
-    data = merged(context.load("usps"))
+    """Search the grid, repeat the other experiments of the report, and list its errors."""
+    data = merged_parts(context.load("usps"))
     steps = QUICK_STEPS if context.quick else STEPS
     context.tell(f"{len(KERNELS)} kernels × {len(LAMS)} λ × {len(steps)} T × 5 folds × 10 classes")
     ours, seconds = timed(lambda: grid_errors(data, steps, context.seed))
@@ -121,7 +121,7 @@ def errors_of(data: Dataset, grid: list[dict], seed: int) -> dict:
 
 
 def kernel_parameters(kind: str, number: float) -> dict:
-    """What the report's degree or width is in our interface."""
+    """Our parameters for a kernel of the report, given by its degree or width."""
     if kind == "poly":
         return {"kernel": "poly", "degree": int(number), "gamma": 1.0, "coef0": 1.0}
     return {"kernel": "rbf", "gamma": 1 / (2 * number)}
@@ -149,7 +149,7 @@ def published_errors() -> dict:
     return {cell: error for cell, (error, _) in published_cells().items()}
 
 
-# --- running times, and the report's remarks on λ -------------------------------------------------------------------
+# --- running times, and the report's remarks on λ --------------------------------------------------------------------
 
 
 def fit_seconds(data: Dataset, steps: list[int], seed: int) -> dict:
@@ -183,7 +183,7 @@ def lam_path(data: Dataset, T: int, seed: int) -> list[dict]:
     return found
 
 
-# --- what is said ----------------------------------------------------------------------------------------------------
+# --- tables and remarks ----------------------------------------------------------------------------------------------
 
 
 def summary(ours: dict, theirs: dict, seconds: float) -> str:
@@ -205,7 +205,7 @@ def summary(ours: dict, theirs: dict, seconds: float) -> str:
 
 
 def named(kind: str, number: float) -> str:
-    """A kernel as the report calls it."""
+    """The name of a kernel in the report."""
     return f"polynomial, degree {number:g}" if kind == "poly" else f"Gaussian, width {number:g}"
 
 
@@ -224,7 +224,7 @@ def best_table(ours: dict, theirs: dict) -> Table:
 
 
 def seed_table(repeats: list[dict], quick: bool) -> Table:
-    """How much the lowest error of a kernel owes to the draws."""
+    """The lowest error of a kernel with several seeds."""
     published = {} if quick else published_errors()
     rows = []
     for line in repeats:
@@ -263,7 +263,7 @@ def runtime_table(runtimes: dict, quick: bool) -> Table:
 
 
 def naive_table(naive: list[dict]) -> Table:
-    """The textbook loop beside the library."""
+    """Seconds of the naive loop and of the library."""
     rows = [
         [line["T"], PUBLISHED_NAIVE.get(line["T"]), PUBLISHED_OPTIMISED, line["naive"], line["ours"]] for line in naive
     ]
@@ -284,7 +284,7 @@ def lam_table(path: list[dict]) -> Table:
 
 
 def remarks(path: list[dict], theirs: dict) -> list[Remark]:
-    """Where the report and the paper behind it are wrong."""
+    """Errors of the report and of the paper that it follows."""
     low, high = path[0], path[-1]
     found = {
         "M4": "The report draws rows from {0, …, m}, which is one row too many; the paper has the drawn row's label "
@@ -318,7 +318,7 @@ def grid_figures(ours: dict, theirs: dict, steps: list[int]) -> list[Figure]:
         display = HeatmapDisplay(values, LAMS, steps, "λ", "T", "CV error", reference=known if theirs else None)
         name = f"errors-{kernel[0]}-{kernel[1]:g}".replace(".", "-")
         caption = "Cross-validated zero-one error; hover a cell for the published one."
-        found.append(shown(name, f"Error, {named(*kernel)}", display, caption))
+        found.append(figure_of(name, f"Error, {named(*kernel)}", display, caption))
     return found
 
 
@@ -326,25 +326,25 @@ def other_figures(data: Dataset, theirs: dict, runtimes: dict, naive: list[dict]
     """Runtimes, naive against fast, sample digits, class counts, t-SNE, and error beside objective against λ."""
     steps = sorted({T for *_, T in runtimes})
     curves = [Curve(named(*kernel), steps, [runtimes[(*kernel, T)] for T in steps]) for kernel in KERNELS]
-    yield shown("runtimes", "Runtime against T", RuntimesDisplay(curves, "T", "seconds of a fold"))
+    yield figure_of("runtimes", "Runtime against T", RuntimesDisplay(curves, "T", "seconds of a fold"))
     if theirs:
         curves = [
             Curve(named(*kernel), steps, [published_seconds(kernel[0], kernel[1], T) for T in steps])
             for kernel in KERNELS
         ]
-        yield shown("runtimes-published", "Runtime as published", RuntimesDisplay(curves, "T", "seconds of a fold"))
+        yield figure_of("runtimes-published", "Runtime as published", RuntimesDisplay(curves, "T", "seconds of a fold"))
     both = [
         Curve(label, [line["T"] for line in naive], [line[key] for line in naive])
         for label, key in (("naive", "naive"), ("library", "ours"))
     ]
-    yield shown("naive", "Naive and optimised", RuntimesDisplay(both, "T", "seconds"))
+    yield figure_of("naive", "Naive and optimised", RuntimesDisplay(both, "T", "seconds"))
     lams = [line["lam"] for line in path]
     panels = [
         Panel("test error", [Curve("test error", lams, [line["error"] for line in path])]),
         Panel("above the optimum", [Curve("objective − optimum", lams, [line["above"] for line in path])], logy=True),
     ]
     caption = "At one T: small λ leaves the objective far from its optimum, and the test error does not mind."
-    yield shown("lam-path", "Test error and objective against λ", PathsDisplay(panels), caption)
+    yield figure_of("lam-path", "Test error and objective against λ", PathsDisplay(panels), caption)
     samples = lambda: SampleImagesDisplay.from_data(data.X, data.y, data.image_shape).figure_
     yield Figure("samples", "Sample of the data", samples)
     yield Figure("classes", "Rows of each class", lambda: ClassCountsDisplay.from_labels(data.y).figure_)

@@ -1,8 +1,8 @@
-"""Labels by a deadline.
+"""An anytime classifier: the best labels that a time limit allows.
 
-A guess comes first, then a plain linear model, so that there is an answer whatever happens. The rest of the time goes
-to a search over linear and Gaussian models on a part of the rows, and to the best of them on all rows. When the alarm
-rings, the best answer so far counts.
+Least squares and then a quick linear SVM give labels early. The rest of the time goes to a search over linear and
+Gaussian models on a part of the rows, and to a fit of the best of them on all rows. When the time is up, the latest
+labels are returned.
 """
 
 import time
@@ -13,17 +13,20 @@ from typing import Any
 import numpy as np
 
 from pegasos.backends.compiled import note_compiled
-from pegasos.cli.budget import TimeIsUp, alarm
+from pegasos.cli.time_limit import TimeIsUp, alarm
 
-SEARCH_SHARE, FIT_SHARE = 0.5, 0.8  # of the time that remains, after loading and after the search
-CELLS_A_SECOND = 4e5  # rows × features of the search's part of the data, for each second it has
+SEARCH_SHARE, FIT_SHARE = 0.5, 0.8  # of the time that is left, for the search and for the fit after it
+CELLS_A_SECOND = 4e5  # rows × features of the data searched on, for each second that is left
 SEARCHED_ROWS = (500, 10_000)
-INTERPRETED_WORK = 3e6  # features that one pass of interpreted loops may meet: a second or so of plain Python
-STEP_WORK = 50  # features that the other work of a step amounts to
+INTERPRETED_WORK = 3e6  # rows × features of one pass of interpreted loops: about a second of plain Python
+STEP_WORK = 50  # cost of a step apart from its features, in features
 MOST_PASSES = 100
 GUESS_FEATURES = 3000
 RIDGE = 1e-3
-GAUSSIAN = {"kernel": ["rbf"], "C": [10.0, 1.0, 100.0]}  # the first of equals wins: the likeliest come first
+GAUSSIAN = {
+    "kernel": ["rbf"],
+    "C": [10.0, 1.0, 100.0],
+}  # of equal candidates the first is chosen, so the likeliest stand first
 WIDTHS = [1.0, 0.25, 4.0]  # times gamma="scale"
 LINEAR = {"kernel": ["linear"], "C": [1.0, 10.0, 100.0, 0.1, 0.01]}
 NO_TIME = "There was no time to train a support vector machine: the labels are those of a rough first guess."
@@ -34,85 +37,88 @@ TOO_MANY = (
 )
 
 
-class Answer:
-    """Labels of the rows, better the more time there is."""
+class AnytimeClassifier:
+    """Predicts labels of `rows` from `data` by a deadline; `labels` are always the best so far."""
 
     def __init__(self, data, rows, seed: int):
         self.data, self.rows, self.seed = data, rows, seed
         self.labels = first_labels(data, rows)
-        self.told = NO_TIME
+        self.warning = NO_TIME
 
     def by(self, deadline: float, *, interpreted: bool = False, compiled: bool = True):
-        """The labels at the deadline at the latest; `interpreted` loops learn a plain model only."""
+        """The labels, at the deadline at the latest; `interpreted` loops are slow and fit a quick linear model only."""
         try:
             with suppress(TimeIsUp), alarm(deadline - time.perf_counter()), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of limits on time, which are what is asked for
+                warnings.simplefilter("ignore")  # about time limits, which are intended
                 self._learn(deadline, interpreted, compiled)
-        except Exception as error:  # there are labels already, and they are what is asked for
-            self.told = (
+        except Exception as error:  # the labels so far are still an answer
+            self.warning = (
                 f"Learning ended early ({' '.join(str(error).split())[:200]}): the labels are those found before."
             )
-        if self.told:
-            warnings.warn(self.told, stacklevel=2)
+        if self.warning:
+            warnings.warn(self.warning, stacklevel=2)
         return self.labels
 
     def _learn(self, deadline: float, interpreted: bool, compiled: bool) -> None:
-        from pegasos.cli.setup import as_dense, scaler_for
+        from pegasos.cli.model import rows_for, scaler_for
 
         X, test = self.data.X, self.rows.X
         scaler = scaler_for(X, "auto")
         if scaler is not None:
-            X, test = scaler.fit_transform(X), scaler.transform(as_dense(test, scaler))
+            X, test = scaler.fit_transform(X), scaler.transform(rows_for(test, scaler))
         if interpreted:
             self._pass_by_pass(X, test, deadline)
             return
-        self._plain(X, test)
-        if not compiled:  # or the compilation would take the time of the search
-            self._search(X, self._some(200), None)
+        self._quick_linear(X, test)
+        if not compiled:  # compile first, or the search would spend its time on it
+            self._search(X, self._random_rows(200), None)
         self._tuned(X, test, deadline)
         note_compiled(kind_of(self.data))
 
-    def _plain(self, X, test) -> None:
-        """A linear model after a few passes."""
+    def _quick_linear(self, X, test) -> None:
+        """Labels of a linear model after a few passes."""
         from pegasos import PegasosClassifier
 
         model = PegasosClassifier(C=1.0, max_passes=5, random_state=self.seed).fit(X, self.data.y)
-        self.labels, self.told = model.predict(test), ""
+        self.labels, self.warning = model.predict(test), ""
 
     def _pass_by_pass(self, X, test, deadline: float) -> None:
-        """The same, a pass at a time until the deadline; of many rows a part, of very many none: a guess is better."""
+        """Labels of a linear model after every pass until the deadline, on a part of the rows if they are many.
+
+        Where that would be less than a quarter, the labels by least squares are better and are kept.
+        """
         from pegasos import PegasosClassifier
 
         n_classes = len(np.unique(self.data.y))
         a_row = (X.nnz / X.shape[0] if hasattr(X, "nnz") else X.shape[1]) + STEP_WORK
         part = int(INTERPRETED_WORK / (a_row * (1 if n_classes == 2 else n_classes)))
         if part < X.shape[0] / 4:
-            self.told = TOO_MANY
+            self.warning = TOO_MANY
             return
-        chosen = self._some(part)
+        chosen = self._random_rows(part)
         X, y = X[chosen], self.data.y[chosen]
         model = PegasosClassifier(C=1.0, max_passes=1, warm_start=True, random_state=self.seed)
-        while time.perf_counter() < deadline and (self.told or model.n_iter_ < MOST_PASSES * len(y)):
+        while time.perf_counter() < deadline and (self.warning or model.n_iter_ < MOST_PASSES * len(y)):
             model.fit(X, y)
-            self.labels, self.told = model.predict(test), ""
+            self.labels, self.warning = model.predict(test), ""
 
-    def _some(self, count: int) -> np.ndarray:
-        """So many rows at random, of every class at least two where there are as many."""
+    def _random_rows(self, count: int) -> np.ndarray:
+        """`count` random rows, at least two of each class where there are as many."""
         order = np.random.default_rng(self.seed).permutation(len(self.data.y))
         _, codes = np.unique(self.data.y[order], return_inverse=True)
-        turn = np.zeros(len(order), np.int64)  # how many of its class came before a row
+        turn = np.zeros(len(order), np.int64)  # how many rows of the same class come before each
         for code in range(codes.max() + 1):
             turn[codes == code] = np.arange(np.sum(codes == code))
         first = np.argsort(np.where(turn < 2, 0, 1), kind="stable")
         return order[first][:count]
 
     def _tuned(self, X, test, deadline: float) -> None:
-        """The best of several linear and Gaussian models."""
+        """Labels of the best of several linear and Gaussian models."""
         from pegasos import PegasosClassifier
 
         left = lambda: deadline - time.perf_counter()
         part = int(np.clip(CELLS_A_SECOND * left() / X.shape[1], *SEARCHED_ROWS))
-        chosen = self._some(part)
+        chosen = self._random_rows(part)
         best = self._search(X, chosen, SEARCH_SHARE * left())
         final = PegasosClassifier(solver="sdca", random_state=self.seed, max_time=FIT_SHARE * left(), **best)
         final.fit(X, self.data.y)
@@ -136,27 +142,28 @@ class Answer:
 
 
 def kind_of(data) -> str:
-    """Which compiled loops rows need."""
+    """Which compiled loops the data need: "sparse" or "dense"."""
     return "sparse" if hasattr(data.X, "indptr") else "dense"
 
 
 def first_labels(data, rows):
-    """Labels by least squares, or for very many features by the nearest class mean: NumPy alone, in no time."""
+    """Labels by least squares, or for many features by the nearest class mean: fast, and without compiled loops."""
     classes, codes = np.unique(data.y, return_inverse=True)
     if len(classes) == 1:
         return np.full(rows.X.shape[0], classes[0])
-    guess = _by_means if data.n_features > GUESS_FEATURES or len(classes) > 100 else _by_least_squares
-    return classes[guess(data.X, codes, len(classes), rows.X).argmax(axis=1)]
+    scores = _by_means if data.n_features > GUESS_FEATURES or len(classes) > 100 else _by_least_squares
+    return classes[scores(data.X, codes, len(classes), rows.X).argmax(axis=1)]
 
 
 def _by_means(X, codes, n_classes: int, test):
+    """Scores by which the nearest class mean wins."""
     counts = np.bincount(codes, minlength=n_classes)
     means = _sums(X, codes, n_classes) / counts[:, None]
     return np.asarray(test @ means.T) - (means**2).sum(axis=1) / 2
 
 
 def _by_least_squares(X, codes, n_classes: int, test):
-    """Scores by ridge regression on the classes, features scaled by their mean square, through normal equations."""
+    """Scores by ridge regression on the classes, from the normal equations of features scaled by their mean square."""
     products = X.T @ X
     products = (products.toarray() if hasattr(products, "toarray") else products).astype(np.float64)
     scale = 1.0 / np.sqrt(products.diagonal() / X.shape[0] + 1e-12)

@@ -1,4 +1,4 @@
-"""A wall clock that is kept: the age of the process, and an alarm."""
+"""Time limits that count from the start of the process: its age, and an alarm."""
 
 import os
 import signal
@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-BEFORE_IMPORTS = 0.3  # seconds of a process before this file is read, where the system does not tell
-AGAIN = 0.05  # seconds between rings: one that meets a clean-up is not the last
+BEFORE_IMPORTS = 0.3  # assumed age of the process when this module is imported, where /proc does not tell
+AGAIN = 0.05  # seconds until the alarm is repeated: the first may be raised where it is swallowed, as in __del__
 _IMPORTED = time.perf_counter()
 
 
 class TimeIsUp(BaseException):
-    """The alarm rang. Not an Exception: nobody on the way takes it for a failure of theirs."""
+    """Raised by `alarm`. Not an Exception, so that no handler of errors catches it."""
 
 
 def process_age() -> float:
@@ -29,7 +29,7 @@ def process_age() -> float:
 
 @contextmanager
 def alarm(seconds: float) -> Iterator[None]:
-    """Raise TimeIsUp within the block after so many seconds; without alarms (Windows, threads) it does nothing."""
+    """Raise TimeIsUp within the block after so many seconds; on Windows and outside the main thread, do nothing."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""`pegasos train` on a file that is read in pieces: whether it is, the fit, and what there is to say of it."""
+"""`pegasos train` on files larger than memory: which files are streamed, the fit, and its results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pegasos.cli import setup
+from pegasos.cli.data import load_rows_like, test_share
+from pegasos.cli.model import scaler_for_range, scaler_name, svm_of, with_scaler
 
 if TYPE_CHECKING:
     from pegasos.io.source import Source
@@ -16,20 +17,20 @@ if TYPE_CHECKING:
     from pegasos.streaming.split import Split
 
 CHOICES = ("auto", "yes", "no")
-LARGE = 1 << 30  # bytes of a file from which it is streamed ...
-SHARE = 0.25  # ... or this share of the memory that is available
-UNPACKED = 4  # times as large as it is packed, a file is taken to be
+LARGE = 1 << 30  # files of more bytes are streamed ...
+SHARE = 0.25  # ... and those of more than this share of the available memory
+UNPACKED = 4  # assumed ratio of the size of a compressed file unpacked and packed
 
 
 @dataclass(frozen=True)
-class Stream:
-    """A file that was streamed, where others have a Dataset."""
+class StreamedData:
+    """A file that was streamed, with the attributes of a Dataset that saving and reporting a model need."""
 
     source: Source
     found: Streamed
-    test: Source | None  # rows to test with ...
-    split: Split | None  # ... or those that were held out
-    fingerprint: str | None = None  # nobody has read all bytes for one
+    test: Source | None  # test rows
+    split: Split | None  # which rows of the file are held out, where `test` is the file itself
+    fingerprint: str | None = None  # unknown: it would take one more reading
 
     @property
     def name(self) -> str:
@@ -52,12 +53,12 @@ class Stream:
         return self.source.first_index
 
     def facts(self) -> dict[str, Any]:
-        """What a report says of the data."""
+        """Facts about the data for a report."""
         return {"name": self.name, "source": str(self.source.path), **self.found.look.facts}
 
 
 def source_for(how: str, data: str, label: str | None, svm) -> Source | None:
-    """The source of a file that is to be streamed, or None for data to be read into memory."""
+    """The source to stream a file from, or None for data that is read into memory."""
     if how not in CHOICES:
         raise ValueError(f"--stream {how!r} is not known; choose from {', '.join(CHOICES)}.")
     known = _is_known(data)
@@ -88,7 +89,7 @@ def _is_known(data: str) -> bool:
 
 
 def _is_large(path: Path) -> bool:
-    """Whether a file takes more memory than is good to give it."""
+    """Whether a file is too large to be read into memory."""
     from pegasos.io.detect import COMPRESSIONS, kind_of_file
 
     if not path.is_file() or not os.access(path, os.R_OK):
@@ -99,7 +100,7 @@ def _is_large(path: Path) -> bool:
 
 
 def available_memory() -> float:
-    """Bytes of memory that are available; infinite where the system does not tell."""
+    """Bytes of memory that are available; infinite where that is unknown."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -109,13 +110,13 @@ def available_memory() -> float:
     return float("inf")
 
 
-def fit(svm, source: Source, test: str | None, label: str | None, scale: str, seed: int) -> tuple[Any, Stream]:
-    """The fitted model, behind its scaler if it has one, and what is known of the data."""
+def fit(svm, source: Source, test: str | None, label: str | None, scale: str, seed: int) -> tuple[Any, StreamedData]:
+    """Fit on a stream; the model, with its scaler if there is one, and the data."""
     from pegasos.io import DataError
     from pegasos.streaming.split import Split
     from pegasos.streaming.training import fit_stream
 
-    share = setup.share_of(test)
+    share = test_share(test)
     split = None if share is None else Split(share, seed)
 
     def scaler_for(look):
@@ -123,14 +124,14 @@ def fit(svm, source: Source, test: str | None, label: str | None, scale: str, se
             raise DataError(
                 f"{source.name}: --test {test} leaves no rows to {'test with' if look.n_rows else 'train on'}."
             )
-        return setup.scaler_of(look.sparse, look.largest, scale)
+        return scaler_for_range(look.sparse, look.largest, scale)
 
     found = fit_stream(svm, source, scaler_for=scaler_for, scaling=scale, split=split, scored=True)
-    model = setup.scaled(svm, found.scaler)
+    model = with_scaler(svm, found.scaler)
     if share is not None:
-        return model, Stream(source, found, source, split)
+        return model, StreamedData(source, found, source, split)
     own = source.test_part() if test is None else test_source(test, source, label)
-    return model, Stream(source, found, own, None)
+    return model, StreamedData(source, found, own, None)
 
 
 def test_source(test: str, source: Source, label: str | None) -> Source:
@@ -149,7 +150,7 @@ def test_source(test: str, source: Source, label: str | None) -> Source:
         with suppress(NotInPieces):
             found = open_source(test, **like)
     if found is None:
-        rows = setup.rows_like(test, like)
+        rows = load_rows_like(test, like)
         found = InMemorySource(rows.name, rows.X, rows.y)
         found.labelled = rows.y is not None
     if not found.labelled:
@@ -158,15 +159,15 @@ def test_source(test: str, source: Source, label: str | None) -> Source:
     return found
 
 
-def results_of(model, stream: Stream) -> dict[str, Any]:
-    """What there is to know about a model that was trained on a stream."""
+def results_of(model, stream: StreamedData) -> dict[str, Any]:
+    """Facts about a model that was trained on a stream, by name."""
     import numpy as np
 
-    svm, found = setup.core(model), stream.found
+    svm, found = svm_of(model), stream.found
     score = "accuracy" if hasattr(svm, "classes_") else "R²"
     results = {
         "model": f"{type(svm).__name__}, {svm.kernel}",
-        "features scaled by": setup.scaler_name(model),
+        "features scaled by": scaler_name(model),
         "training rows": found.look.n_rows,
         "features": found.look.n_features,
         "classes": len(svm.classes_) if hasattr(svm, "classes_") else None,
@@ -185,11 +186,11 @@ def results_of(model, stream: Stream) -> dict[str, Any]:
     return {name: value for name, value in results.items() if value is not None}
 
 
-def tested(model, stream: Stream):
-    """How good the model is on the test rows."""
+def tested(model, stream: StreamedData):
+    """The score of the model on the test rows."""
     import numpy as np
 
-    from pegasos.cli.output import Waiting
+    from pegasos.cli.output import StatusLine
     from pegasos.io.text.libsvm import warn_unseen
     from pegasos.streaming.evaluate import score
 
@@ -197,9 +198,9 @@ def tested(model, stream: Stream):
     assert test is not None
     scaler = model[0] if hasattr(model, "steps") else None
     prepare = None if stream.split is None else stream.split.test
-    with Waiting(f"testing on {test.name}"):
+    with StatusLine(f"testing on {test.name}"):
         tally = score(model, test, prepare, dense=bool(getattr(scaler, "with_mean", False)))
     unseen = getattr(test, "unseen", ())
     if unseen:
-        warn_unseen(test.name, np.array(sorted(unseen)), setup.core(model).n_features_in_)
+        warn_unseen(test.name, np.array(sorted(unseen)), svm_of(model).n_features_in_)
     return tally

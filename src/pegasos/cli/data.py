@@ -1,0 +1,111 @@
+"""From options to data: loading, checks, the test part, and further rows with the same features."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pegasos.io.dataset import DataError, Dataset, check_size
+
+
+def load_labelled(name: str, label: str | None, regression: bool | None = None) -> Dataset:
+    """Load data; DataError unless it has labels of the right kind and values of a usable size."""
+    from pegasos.datasets import load
+
+    data = load(name, label=label)
+    check_labels(data, regression)
+    check_values(data)
+    if data.X_test is not None and data.y_test is None:  # of no use for testing
+        data = replace(data, X_test=None)
+    return data
+
+
+def check_labels(data: Dataset, regression: bool | None) -> None:
+    """Raise DataError for labels that are missing or of the wrong kind.
+
+    `regression` is None for commands without --regression, whose messages do not propose it.
+    """
+    if data.y is None:
+        raise DataError(f"{data.name} has no labels to learn from.")
+    if regression and data.y.dtype.kind not in "iuf":
+        raise DataError(
+            f"{data.name} has labels such as {data.y[0]!s}, which are no numbers; --regression needs numbers."
+        )
+    if regression or data.y.dtype.kind != "f":
+        return
+    odd = data.y[data.y != np.floor(data.y)]
+    if odd.size:
+        instead = "" if regression is None else "; use --regression to predict numbers"
+        raise DataError(f"{data.name} has labels such as {odd[0]:g}, which are no classes{instead}.")
+
+
+def check_values(data: Dataset) -> None:
+    """Raise DataError for numbers whose squares overflow."""
+    values = data.X.data if hasattr(data.X, "indptr") else data.X
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    check_size(data.name, largest)
+
+
+def with_test_part(data: Dataset, test: str | None, label: str | None, seed: int) -> Dataset:
+    """The data with test rows: those of a file, a share held out at random, or the data set's own."""
+    if test is None:
+        return data
+    share = test_share(test)
+    if share is None:
+        return replace(data, **_test_file(data, test, label))
+    from sklearn.model_selection import train_test_split
+
+    assert data.y is not None
+    few = data.y.dtype.kind == "f" or np.unique(data.y, return_counts=True)[1].min() < 2
+    try:
+        X, X_test, y, y_test = train_test_split(
+            data.X, data.y, test_size=share, random_state=seed, stratify=None if few else data.y
+        )
+    except ValueError as error:
+        raise DataError(f"{data.name}: --test {test} cannot be held out: {error}") from None
+    return replace(data, X=X, y=y, X_test=X_test, y_test=y_test)
+
+
+def test_share(test: str | None) -> float | None:
+    """The share of rows to hold out that --test asks for, or None for a file."""
+    if test is None:
+        return None
+    try:
+        share = float(test)
+    except ValueError:
+        return None
+    if not 0 < share < 1:
+        raise ValueError(f"--test {test}: a share of the rows lies between 0 and 1.")
+    return share
+
+
+def _test_file(data: Dataset, test: str, label: str | None) -> dict[str, Any]:
+    """The test rows and labels of a file, as fields of a Dataset."""
+    found = load_rows_like(test, layout_of(data, label))
+    if found.y is None:
+        raise DataError(f"{found.name} has no labels to test with; `pegasos predict` labels such a file.")
+    check_values(found)
+    if (found.y.dtype.kind == "U") != (data.y.dtype.kind == "U"):
+        kinds = ("words", "numbers") if found.y.dtype.kind == "U" else ("numbers", "words")
+        raise DataError(f"{found.name} has {kinds[0]} as labels, but {data.name} has {kinds[1]}.")
+    return {"X_test": found.X, "y_test": found.y}
+
+
+def layout_of(data: Dataset, label: str | None) -> dict[str, Any]:
+    """Arguments of `load` for further files with the same features."""
+    return {
+        "n_features": data.n_features,
+        "feature_names": data.feature_names,
+        "first_index": data.first_index,
+        "usual_label": data.label_name if data.label_name is not None else label,
+    }
+
+
+def load_rows_like(name: str, layout: dict[str, Any], label: str | None = None) -> Dataset:
+    """Load rows, with or without labels, that have the features of the training data (see `layout_of`)."""
+    from pegasos.datasets import load
+
+    data = load(name, label=label, **layout)
+    if data.X_test is not None:  # a known data set: only its test part was not trained on
+        data = replace(data, X=data.X_test, y=data.y_test, X_test=None, y_test=None)
+    return data
