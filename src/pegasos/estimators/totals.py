@@ -142,7 +142,7 @@ def _of_classes(recipe: ClassifierRecipe, totals: ClassTotals, dtype, weighted: 
     weights = None
     if weighted or svm.class_weight is not None:
         weights = np.where(inside, problems.weights[kept] / own, 0.0)
-        weights *= n_rows / (weights * own).sum(axis=0)
+        weights *= n_rows / (own[:, 0] @ weights)
     return SharedProblem(
         columns=SCHEMES[svm.multi_class],
         lam=problems.lam,
