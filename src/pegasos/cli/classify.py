@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pegasos.cli import options
-from pegasos.cli.options import with_examples
+from pegasos.cli.options import check_seconds, with_examples
 
 RESERVE = 0.35  # seconds kept to print the labels and to exit
 
@@ -27,8 +27,7 @@ def classify(
     from pegasos.cli.predict import lines_of
     from pegasos.cli.time_limit import TimeIsUp, alarm, process_age
 
-    if not 0 < seconds < float("inf"):
-        raise ValueError(f"-t {seconds:g}: seconds must be positive and finite.")
+    check_seconds("-t", seconds)
     deadline = time.perf_counter() + seconds - process_age() - RESERVE
     no_time_to_compile = seconds < SECONDS and not (is_compiled("dense") or is_compiled("sparse"))
     interpreted = (

@@ -132,6 +132,12 @@ def _option_of(name: str) -> inspect.Parameter:
     )
 
 
+def check_seconds(option: str, seconds: float) -> None:
+    """Raise ValueError unless the value of an option is a number of seconds."""
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"{option} {seconds:g}: seconds must be positive and finite.")
+
+
 def parse_values(name: str, text: str) -> list[Any]:
     """The values in the text of an option: "0.1", "0.1,1,10", "1e-5:10:7" (seven values, evenly in the logarithm)."""
     parts = [part.strip() for part in text.split(",")]

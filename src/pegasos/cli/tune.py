@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from pegasos.cli import options
-from pegasos.cli.options import takes_parameters, with_examples
+from pegasos.cli.options import check_seconds, takes_parameters, with_examples
 
 DEFAULT_GRID = {"lam": [10.0**power for power in range(-6, 0)]}
 DEFAULT_RBF_GAMMAS = [0.25, 1.0, 4.0]  # times the gamma that "scale" stands for
@@ -46,8 +46,8 @@ def tune(
     from pegasos.cli.train import fit, save
 
     fixed, grid = split_grid(parameters)
-    if time_limit is not None and not 0 < time_limit < float("inf"):
-        raise ValueError(f"--time-limit {time_limit:g}: seconds must be positive and finite.")
+    if time_limit is not None:
+        check_seconds("--time-limit", time_limit)
     svm = checked_estimator(fixed, grid, scoring, regression, seed)
     check_scale(scale)
     out.check_outputs(output, report=report, inputs=(data,))
