@@ -218,11 +218,11 @@ class ArraySource(SlicedSource):
         complete = (first > 0 or begin == 0) and (last < self.n_rows or end == n_entries)
         if not complete or not 0 <= begin <= end <= n_entries or not (np.diff(ends.astype(np.int64)) >= 0).all():
             raise self._bad_indptr(self.n_rows)
+        values = as_floats(self.name, "data", data.rows(begin, end))  # the largest first: its buffers are used again
         width, columns = self.n_features or 0, indices.rows(begin, end)
         if len(columns) and not (columns.min() >= 0 and columns.max() < width):
             found = f"{columns.min()} to {columns.max()}"
             raise DataError(f"{self.name}: indices must be from 0 to {width - 1}, got {found}.")
-        values = as_floats(self.name, "data", data.rows(begin, end))
         check_finite(self.name, "data", values.reshape(-1, 1), begin)
         X = csr_matrix((values, columns, ends - ends[0]), shape=(last - first, width))
         if not X.has_canonical_format:

@@ -67,11 +67,11 @@ def table_rows(text: Text, layout: TableLayout, text_labels: bool = False):
         column = columns.called(columns.features[place])
         X[block.first_row + row, place] = _hard_value(text, first, last, column)
 
-    def complain(position: int, line: str) -> None:
+    def explain(position: int, line: str) -> None:
         python_parser.table_row(text, position, split(line, layout.delimiter), layout)
 
     _read_all(blocks, read, buffer.size)
-    if not _finished(text, blocks, set_hard, complain):
+    if not _finished(text, blocks, set_hard, explain):
         return None
     n_rows = _close_gaps(blocks, "first_row", "rows", X, labels, spans)
     X = X[:n_rows]
@@ -168,10 +168,10 @@ def _read_all(blocks: list[_Block], read: Callable[[_Block, np.ndarray], int], s
     in_parallel(work, len(blocks), size)
 
 
-def _finished(text: Text, blocks: list[_Block], set_hard: Callable, complain: Callable) -> bool:
-    """Set the hard numbers, and complain of a line that is no row, in the order of the file.
+def _finished(text: Text, blocks: list[_Block], set_hard: Callable, explain: Callable) -> bool:
+    """Set the hard numbers and, by `explain`, raise the error for a line that is no row, in the order of the file.
 
-    False if there was nothing to complain of after all: `python_parser` can read the line.
+    False if no error was raised for such a line: `python_parser` can read it.
     """
     for block in blocks:
         for first, last, row, place in block.hard.tolist():
@@ -179,7 +179,7 @@ def _finished(text: Text, blocks: list[_Block], set_hard: Callable, complain: Ca
                 set_hard(block, first, last, row, place)
         if block.failed >= 0:
             for row in islice(text.rows(block.failed), 1):  # none if what failed is a blank that only Python knows
-                complain(*row)
+                explain(*row)
             return False
     return True
 
