@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import classes_problem
-from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV, kernels
+from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
+from pegasos.kernels import tiles
 from pegasos.search import shared_runs
 
 X, Y = classes_problem(2)
@@ -355,7 +356,7 @@ def test_a_limit_that_is_not_reached_changes_nothing():
 
 def test_a_kernel_matrix_that_takes_too_long_is_left_out(monkeypatch):
     """Then rows are computed as they are needed; not all of them a second time, without a limit."""
-    monkeypatch.setattr(kernels, "STRIP", 100)
+    monkeypatch.setattr(tiles, "STRIP", 100)
     asked = []
 
     def slow(A, B):
