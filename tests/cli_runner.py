@@ -126,14 +126,12 @@ def _no_constant(name: str):
 def _serve() -> None:
     import signal
     import tempfile
+    from importlib import import_module
 
-    import matplotlib  # noqa: F401
-    import sklearn.linear_model
-    import sklearn.model_selection
-    import sklearn.pipeline
-    import sklearn.svm  # noqa: F401
-
-    from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV  # noqa: F401
+    for used in ("linear_model", "model_selection", "pipeline", "svm"):
+        import_module(f"sklearn.{used}")
+    for used in ("backends.cpu", "plotting", "report.html", "search", "streaming.training"):
+        import_module(f"pegasos.{used}")
     from pegasos.cli import app
 
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""Shared data: embedded sets for every test, larger ones from the folder that PEGASOS_DATA names."""
+"""Shared data: embedded sets for every test, larger ones from the folder that PEGASOS_DATA names; options of pytest."""
 
 from __future__ import annotations
 
@@ -12,9 +12,50 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.preprocessing import StandardScaler
 
+import durations
+import numba_cache
+import tiers
+
+numba_cache.use()  # before Numba is imported, which reads where its cache is
+
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell lets its background jobs ignore Ctrl-C; tests that send it to themselves would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("pegasos")
+    group.addoption("--all", action="store_true", help="also what tests/tiers.py leaves out by default")
+    group.addoption("--save-durations", action="store_true", help="write what the files took to tests/durations.json")
+
+
+def pytest_configure(config):
+    if config.getoption("--save-durations") and "PYTEST_XDIST_WORKER" not in os.environ:
+        config.pluginmanager.register(durations.Measured("all" if config.getoption("--all") else "default"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Leave out what tests/tiers.py says, unless all is asked for or tests are named one by one."""
+    if not config.getoption("--all") and not any("::" in str(word) for word in config.args):
+        tests = {}
+        for item in items:
+            tests.setdefault(f"{item.path.name}::{getattr(item, 'originalname', item.name)}", []).append(item)
+        kept = set()
+        for name, cases in tests.items():
+            values = [case.callspec.params if hasattr(case, "callspec") else {} for case in cases]
+            kept.update(cases[place] for place in tiers.by_default(name, values))
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
+    if "PYTEST_XDIST_WORKER" in os.environ:  # what takes longest begins first, so that no process is left with it
+        seconds = durations.known()
+        items.sort(key=lambda item: -seconds.get(item.path.name, 0.0))
+
+
+@pytest.fixture(scope="session")
+def at_length(request) -> bool:
+    """Whether all tests run, and those that repeat something do so as often as they can."""
+    return request.config.getoption("--all")
 
 
 _beginnings: dict = {}

@@ -198,7 +198,7 @@ asyncio.run(main())
         address = process.stdout.readline().strip()
         with distributed.Client(address, set_as_default=False) as client:
             model = PegasosClassifier(lam=1e-7, tol=1e-12, max_rounds=10**6, random_state=0, client=client)
-            threading.Timer(5.0, process.kill).start()
+            threading.Timer(2.0, process.kill).start()
             with pytest.raises(ConnectionError, match="scheduler"):
                 model.fit(*chunked(X, Y))
             assert not hasattr(model, "coef_")

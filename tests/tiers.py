@@ -1,0 +1,181 @@
+"""Which tests run at every change, and which only with `--all`.
+
+`AT_LENGTH` names tests that run with `--all` only, and says what stays instead; `THINNED` names parametrised tests of
+which only some cases run by default, and says which. Where tests are named on the command line by their node ids, all
+cases run. A case is a dictionary from the names of the parametrised arguments to their values.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+Case = dict[str, object]
+Choice = Callable[[Sequence[Case]], set[int]]
+
+
+def covering(cases: Sequence[Case], strength: int) -> set[int]:
+    """Few of the cases, such that any `strength` values of different arguments that occur together still do.
+
+    Greedy: the case with the most combinations that are missing comes next, of several the first.
+    """
+    named = [sorted((name, repr(value)) for name, value in case.items()) for case in cases]
+    together = [set(combinations(case, min(strength, len(case)))) for case in named]
+    missing, chosen = set().union(*together), set()
+    while missing:
+        best = max(range(len(cases)), key=lambda place: len(together[place] & missing))
+        missing -= together[best]
+        chosen.add(best)
+    return chosen
+
+
+def values(cases: Sequence[Case]) -> set[int]:
+    """Every value of every argument."""
+    return covering(cases, 1)
+
+
+def pairs(cases: Sequence[Case]) -> set[int]:
+    """Every pair of values of two arguments."""
+    return covering(cases, 2)
+
+
+def where(**kept: Sequence) -> Choice:
+    """The cases in which these arguments have one of these values."""
+    return lambda cases: {place for place, case in enumerate(cases) if all(case[name] in kept[name] for name in kept)}
+
+
+def checks_of(*whole: str) -> Choice:
+    """All checks of these estimators, each check with an estimator at least, and three checks of every estimator."""
+
+    def chosen(cases: Sequence[Case]) -> set[int]:
+        named = [(re.sub(r"\s", "", str(case["estimator"])), case["check"].func.__name__) for case in cases]
+        known = {estimator for estimator, _ in named}
+        assert known.issuperset(whole), f"{set(whole) - known} not among {known}"
+        kept = {place for place, (estimator, _) in enumerate(named) if estimator in whole}
+        seen = {named[place][1] for place in kept}
+        of: dict[str, list[int]] = {}
+        for place, (estimator, check) in enumerate(named):
+            if estimator not in whole:
+                of.setdefault(estimator, []).append(place)
+                if check not in seen:
+                    seen.add(check)
+                    kept.add(place)
+        for turn, places in enumerate(of.values()):
+            kept.update(places[(turn * 7 + step * len(places) // 3) % len(places)] for step in range(3))
+        return kept
+
+    return chosen
+
+
+AT_LENGTH = {
+    "test_cli_classify.py::test_a_minute_is_enough_to_compile_and_to_search":
+        "a minute with compiled loops, and five seconds with none",
+    "test_distributed_cluster.py::test_rcv1_and_covtype_reach_a_certified_gap_of_a_hundredth":
+        "digits on two processes, and rcv1 in one (test_distributed_fit, test_distributed_rounds)",
+    "test_search_usps.py::test_the_published_grid_is_reproduced":
+        "one of its seven kernels",
+    "test_search_usps.py::test_the_best_kernels_are_as_good_as_published":
+        "one of its seven kernels",
+    "test_streaming_benchmark.py::test_a_quick_trial_measures_a_share_and_memory_and_judges_nothing":
+        "quick trials of another benchmark (test_benchmarks)",
+    "test_studies.py::test_the_small_sets_agree_with_the_report":
+        "the quick study of these sets, and published errors of covtype, USPS and Fashion-MNIST",
+    "test_trust.py::test_a_hundred_million_steps_lose_no_digits":
+        "a million steps of every kind of rows",
+}  # fmt: skip
+
+THINNED: list[tuple[Choice, str, list[str]]] = [
+    (pairs, "every pair of values of two settings", [
+        "test_agreement.py::test_each_column_reaches_the_objective_of_linear_svc",
+        "test_agreement.py::test_small_kernel_problems_reach_the_optimum_of_an_independent_quadratic_program",
+        "test_agreement_losses.py::test_each_column_reaches_the_objective_of_liblinear",
+        "test_agreement_losses.py::test_kernel_regression_reaches_the_optimum_of_an_independent_quadratic_program",
+        "test_agreement_losses.py::test_regression_reaches_the_objective_of_linear_svr",
+        "test_agreement_losses.py::test_several_targets_are_as_many_separate_fits",
+        "test_agreement_losses.py::test_smooth_kernel_problems_reach_the_optimum_by_newton",
+        "test_baseline.py::test_equals_the_textbook_loop",
+        "test_cuda_oracle.py::test_every_loss_equals_the_textbook_loop",
+        "test_cuda_oracle.py::test_wide_solve_equals_the_textbook_loop",
+        "test_online.py::test_batches_that_divide_the_calls_are_those_of_fit",
+        "test_online.py::test_calls_over_parts_of_the_rows_are_one_pass_of_fit",
+        "test_oracle.py::test_crammer_singer_equals_its_textbook_loop",  # each case: 21 rules and draws
+        "test_oracle.py::test_every_loss_equals_the_textbook_loop",  # each case: 21 rules and draws
+        "test_oracle.py::test_wide_solve_equals_the_textbook_loop",  # each case: all 84 rules, draws and averages
+        "test_storage.py::test_every_kernel_comes_back_bit_for_bit",
+        "test_streaming_fit.py::test_a_stream_in_the_order_of_the_file_gives_the_model_and_certificate_of_fit",
+        "test_warm_start.py::test_a_changed_lam_carries_the_model_over",
+        "test_warm_start.py::test_a_fit_that_ended_within_a_pass_goes_on_within_it",
+        "test_warm_start.py::test_batches_and_projection_go_on",
+        "test_warm_start.py::test_going_on_equals_one_long_fit",
+        "test_warm_start.py::test_the_gap_bounds_the_distance_from_the_optimum_after_a_change_of_lam",
+    ]),
+    (values, "every value of every setting", [
+        "test_certificate_losses.py::test_float32_certificates_hold_up_to_its_rounding",
+        "test_checkpoints.py::test_a_fit_in_pieces_is_one_fit_to_the_last_bit",
+        "test_checkpoints.py::test_it_does_not_matter_how_often_it_is_killed",
+        "test_checkpoints.py::test_large_batches_too",
+        "test_cuda_oracle.py::test_a_few_settings_equal_the_textbook_loop",  # on an emulated GPU a second each
+        "test_cuda_oracle.py::test_a_few_settings_of_every_loss_equal_the_textbook_loop",
+        "test_cuda_oracle.py::test_float32_is_within_rounding_of_the_cpu",
+        "test_distributed_cluster.py::test_a_fit_on_two_processes_reaches_the_optimum",
+        "test_landmarks.py::test_with_every_row_a_landmark_float32_reaches_the_exact_objective",
+        "test_landmarks.py::test_with_every_row_a_landmark_the_model_is_the_exact_one",
+        "test_landmarks_oracle.py::test_float32_over_landmarks_is_within_rounding",
+        "test_marks.py::test_marks_are_where_separate_solves_end",
+        "test_oracle.py::test_float32_is_within_rounding_of_the_textbook_loop",
+    ]),
+    (where(seed=(0, 1, 6, 7, 20, 21)), "six of 50 random problems, of either kernel", [
+        "test_certificate.py::test_gap_is_at_least_the_true_suboptimality",
+        "test_certificate.py::test_objective_is_that_of_the_returned_model",
+        "test_certificate.py::test_sdca_falls_below_the_gap_asked_for_and_is_that_close_to_the_optimum",
+        "test_certificate_losses.py::test_gap_is_at_least_the_true_suboptimality",
+        "test_certificate_losses.py::test_mean_of_the_targets_taken_off_is_part_of_the_certified_problem",
+        "test_certificate_losses.py::test_objective_is_that_of_the_returned_model",
+        "test_certificate_losses.py::test_sdca_falls_below_the_gap_asked_for_and_is_that_close_to_the_optimum",
+    ]),
+    (where(number=(signal.SIGINT,)), "Ctrl-C of the installed program; in forks it is killed", [
+        "test_checkpoints_killed.py::test_the_installed_program_goes_on_after_a_signal",
+    ]),
+    (
+        where(name=("linear", "linear crammer-singer", "linear log loss", "rbf", "rbf sdca", "rbf on the fly",
+                    "batches", "all rows")),
+        "every verb of the GPU", ["test_cuda_fit.py::test_a_model_is_the_cpu_s_to_rounding"],
+    ),
+    (where(title=("covtype",)), "the paper's error of covtype", [
+        "test_studies.py::test_errors_of_the_paper_are_met",
+    ]),
+    (
+        checks_of(
+            "PegasosClassifier(average=False)",
+            "PegasosClassifier(batch_size='all')",
+            "PegasosClassifier(kernel='rbf')",
+        ),
+        "all checks of three classifiers of eight", ["test_sklearn_contract.py::test_scikit_learn_check"],
+    ),
+    (
+        checks_of(
+            "PegasosRegressor()",
+            "PegasosRegressor(batch_size='all',max_passes=500)",
+            "PegasosClassifier(average=False,multi_class='crammer_singer')",
+        ),
+        "all checks of three estimators of 19", ["test_sklearn_checks_family.py::test_scikit_learn_check"],
+    ),
+    (
+        checks_of(
+            "PegasosSearchCV(cv=2,estimator=PegasosClassifier(average=False,random_state=0),"
+            "param_grid={'lam':[0.001],'max_passes':[2,20]})",
+        ),
+        "all checks of one search of three", ["test_search_contract.py::test_scikit_learn_check"],
+    ),
+]  # fmt: skip
+
+CHOICES = {name: choice for choice, _, names in THINNED for name in names}
+
+
+def by_default(name: str, cases: Sequence[Case]) -> set[int]:
+    """The places of the cases of a test that run by default; `name` is that of its file and function."""
+    if name in AT_LENGTH:
+        return set()
+    return CHOICES[name](cases) if name in CHOICES else set(range(len(cases)))
