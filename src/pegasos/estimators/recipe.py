@@ -247,6 +247,17 @@ class Recipe:
             found["violations_"] = np.ascontiguousarray(solution.state.violations[support].T)
         return found
 
+    @property
+    def fitted_kernel(self) -> Kernel:
+        """The kernel of the fitted model, its parameters settled."""
+        return self.estimator._kernel
+
+    @property
+    def fitted_targets(self) -> Any:
+        """What the columns of the fitted model stand for: the scheme of its classes, or the number of its targets."""
+        svm = self.estimator
+        return svm._scheme if hasattr(svm, "_scheme") else svm._targets
+
     def count_support(self, y) -> None:
         """Count the support rows as far as the targets y of the training rows tell them apart."""
 

@@ -12,6 +12,7 @@ from pegasos.container.schema import ModelFormatError, Record
 from pegasos.container.tensors import FLOATS, INT32, INT64, Tensors
 from pegasos.container.values import decode, encode
 from pegasos.estimators import PegasosClassifier, PegasosRegressor
+from pegasos.estimators.targets import recipe_of
 from pegasos.kernels import KERNELS, Kernel, make_kernel
 from pegasos.storage import labels, warm_start
 
@@ -26,7 +27,8 @@ UNUSED = {"gamma": 1.0, "degree": 3, "coef0": 1.0}  # what a file says of parame
 def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The JSON and the tensors of a fitted PegasosClassifier or PegasosRegressor."""
     check_is_fitted(model, "intercept_")
-    if callable(model.kernel) or model._kernel.is_callable:
+    recipe = recipe_of(model)
+    if callable(model.kernel) or recipe.fitted_kernel.is_callable:
         raise ValueError(
             "A model whose kernel is a Python function cannot be stored: a model file holds no code. Use a named "
             'kernel, or kernel="precomputed" and compute the kernel matrix before predicting.'
@@ -38,7 +40,7 @@ def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "parameters": parameters_of(model, LEFT_OUT),
         "n_features_in": int(model.n_features_in_),
         "feature_names_in": names_of(model),
-        "kernel": _packed_kernel(model._kernel),
+        "kernel": _packed_kernel(recipe.fitted_kernel),
         "n_iter": int(model.n_iter_),
         "memory": remembered,
     }
@@ -46,10 +48,10 @@ def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         document["history"] = [{key: encode(one, key) for key, one in record.items()} for record in model.history_]
     if isinstance(model, PegasosClassifier):
         entry, stored = labels.pack(model.classes_)
-        document |= {"scheme": model._scheme, "classes": entry}
+        document |= {"scheme": recipe.fitted_targets, "classes": entry}
         tensors |= stored
     else:
-        document["targets"] = model._targets
+        document["targets"] = recipe.fitted_targets
     if hasattr(model, "support_vectors_"):
         entry, stored = _packed_rows(model.support_vectors_)
         document["support_vectors"] = entry

@@ -13,6 +13,7 @@ import numpy as np
 from pegasos.container.schema import ModelFormatError, Record
 from pegasos.container.tensors import FLOATS, INT64, Tensors
 from pegasos.container.values import decode, encode
+from pegasos.estimators.targets import recipe_of
 from pegasos.estimators.warm_start import Memory, without_rows
 from pegasos.rules.column import COLUMN, Average, Rule
 from pegasos.rules.state import State
@@ -54,7 +55,7 @@ class LeftOutMemory(Memory):
 
 def pack(model) -> tuple[Any, dict[str, np.ndarray]]:
     """The JSON and the tensors of a model's memory."""
-    memory = getattr(model, "_memory", None)
+    memory = recipe_of(model).memory
     if memory is None:
         return None, {}
     resume_key = memory.resume_key
