@@ -41,13 +41,13 @@ READING = """
 import json, sys, time
 from contextlib import closing
 from pegasos.io import open_source
-from pegasos.streaming.windows import chunks_of_window, order_of, windows
+from pegasos.streaming.windows import chunks_per_window, pass_order, windows
 path, features = sys.argv[1], int(sys.argv[2])
 source = open_source(path, n_features=features, first_index=1)
 first = next(iter(source.tasks()))()  # what is compiled is loaded
 size = first.X.data.nbytes + first.X.indices.nbytes + first.X.indptr.nbytes
 start, n_rows = time.perf_counter(), 0
-with closing(windows(source, chunks_of_window(size), order_of(source, 0, 0, "shuffle"))) as read:
+with closing(windows(source, chunks_per_window(size), pass_order(source, 0, 0, "shuffle"))) as read:
     for window in read:
         n_rows += len(window.y)
 print(json.dumps({"seconds": time.perf_counter() - start, "rows": n_rows, "peak": peak()}))
@@ -55,25 +55,26 @@ print(json.dumps({"seconds": time.perf_counter() - start, "rows": n_rows, "peak"
 SOLVER = """
 import json, sys, time
 from pegasos import PegasosClassifier
+from pegasos.estimators.targets import recipe_of
 from pegasos.solver.clock import Clock
-from pegasos.streaming.survey import look
-from pegasos.streaming.run import Run
+from pegasos.streaming.survey import survey
+from pegasos.streaming.run import StreamRun
 from pegasos.io import open_source
 from pegasos.io.source import InMemorySource
-from pegasos.streaming.windows import chunks_of_window, windows
-from pegasos.streaming.progress import Work
+from pegasos.streaming.windows import chunks_per_window, windows
+from pegasos.streaming.progress import StreamProgress
 path, features, lam, repeats = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
 file = open_source(path, n_features=features, first_index=1)
 window = next(windows(file, 16))
 source = InMemorySource("window", window.X, window.y)
 svm = PegasosClassifier(lam=lam, max_passes=repeats + 2, random_state=0)
-work = Work(Clock(None))
-run = Run(svm, source, look(source, work, regression=False), None, None, work, None)
+progress = StreamProgress(Clock(None))
+run = StreamRun(recipe_of(svm), source, survey(source, progress, regression=False), progress)
 (one,) = windows(source, source.n_places, prepare=run.prepare)
-run.over(one)
+run.learn(one)
 start = time.perf_counter()
 for _ in range(repeats):
-    run.over(one)
+    run.learn(one)
 seconds = (time.perf_counter() - start) / repeats
 print(json.dumps({"seconds": seconds, "bytes": window.share * file.size}))
 """

@@ -10,16 +10,16 @@ import pytest
 from pegasos.io import DataError, open_source
 from pegasos.solver.clock import Clock
 from pegasos.streaming import windows
-from pegasos.streaming.progress import Work
-from pegasos.streaming.survey import look
+from pegasos.streaming.progress import StreamProgress
+from pegasos.streaming.survey import survey
 from pegasos.streaming.training import fit_stream
 from pegasos.streaming.windows import chunks, joined
 
 
 def opened(path, *, chunk=60, regression=False, **wishes):
-    """A source that was looked at, and what the look has found."""
+    """A source that was surveyed, and what the survey has found."""
     source = open_source(path, chunk=chunk, **wishes)
-    return source, look(source, Work(Clock(None)), regression=regression)
+    return source, survey(source, StreamProgress(Clock(None)), regression=regression)
 
 
 def all_rows(source):
@@ -30,7 +30,7 @@ def all_rows(source):
 
 
 def complaint(path, *, chunk=60, regression=False, **wishes) -> str:
-    """The sentence of the DataError that a look at all rows raises."""
+    """The sentence of the DataError that a survey raises."""
     with pytest.raises(DataError) as caught:
         opened(path, chunk=chunk, regression=regression, **wishes)
     assert path.name in str(caught.value)

@@ -15,8 +15,8 @@ from pegasos.container.values import decode
 from pegasos.solver.checkpoint import Checkpoint, CheckpointError
 from pegasos.streaming import checkpoint
 from pegasos.streaming import run as running
-from pegasos.streaming.split import Split
-from pegasos.streaming.survey import look
+from pegasos.streaming.prepare import Split
+from pegasos.streaming.survey import survey
 from streams import csv, libsvm, streamed
 
 SETTINGS = dict(lam=1e-2, max_passes=3, random_state=0)
@@ -90,11 +90,11 @@ def test_a_fit_that_was_killed_goes_on_to_the_same_bits(kind, at, write, tmp_pat
     streamed(expected, path)
     found, facts = killed_and_gone_on(model, path, small, at, tmp_path / "part")
     assert_same_bits(found, expected)
-    assert facts.before + facts.passes == pytest.approx(model.max_passes)
+    assert facts.earlier_passes + facts.passes == pytest.approx(model.max_passes)
 
 
 @pytest.mark.parametrize("layout", ["words", "numbers", "regression"])
-def test_what_the_look_and_the_scaler_found_is_kept(layout, write, tmp_path, small):
+def test_what_the_survey_and_the_scaler_found_is_kept(layout, write, tmp_path, small):
     X, codes = classes_problem(4)
     y = {"words": np.array(["a", "b", "a b", "ä"])[codes], "numbers": codes - 2, "regression": X[:, 0] + 0.5}[layout]
     path = write(csv(30 * X, y) if layout != "numbers" else libsvm(30 * X, y), "rows.txt")
@@ -103,14 +103,14 @@ def test_what_the_look_and_the_scaler_found_is_kept(layout, write, tmp_path, sma
     how = dict(scaler_for=scaler_for, scaling="by us", split=Split(0.2, 0), scored=True)
     expected = clone(model)
     first = streamed(expected, path, **how)
-    looks = []
-    small.setattr("pegasos.streaming.training.look", lambda *args, **kw: looks.append(1) or look(*args, **kw))
+    surveys = []
+    small.setattr("pegasos.streaming.training.survey", lambda *args, **kw: surveys.append(1) or survey(*args, **kw))
     found, second = killed_and_gone_on(model, path, small, 6, tmp_path / "part", **how)
-    assert len(looks) == 1  # the run that goes on has no look of its own
+    assert len(surveys) == 1  # the run that goes on has no survey of its own
     assert_same_bits(found, expected)
     np.testing.assert_array_equal(first.scaler.scale_, second.scaler.scale_)
     assert first.score == second.score
-    assert second.look.n_test == first.look.n_test
+    assert second.survey.n_test == first.survey.n_test
     if layout != "regression":
         np.testing.assert_array_equal(found.classes_, expected.classes_)
         assert found.classes_.dtype == expected.classes_.dtype

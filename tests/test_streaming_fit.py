@@ -18,7 +18,7 @@ from pegasos import PegasosClassifier, PegasosRegressor, streaming
 from pegasos.io import DataError, open_source
 from pegasos.io.source import InMemorySource
 from pegasos.streaming import run as running
-from pegasos.streaming.split import Split
+from pegasos.streaming.prepare import Split
 from pegasos.streaming.training import fit_stream
 from streams import csv, libsvm, streamed
 
@@ -200,8 +200,9 @@ def test_the_order_differs_from_pass_to_pass(write, monkeypatch):
     X, y, model = problem("binary")
     model.set_params(sampling="shuffle")
     seen = []
-    over = running.Run.over
-    monkeypatch.setattr(running.Run, "over", lambda self, window: (seen.append(window.X[:, 0]), over(self, window)))
+    learn = running.StreamRun.learn
+    watched = lambda self, window: (seen.append(window.X[:, 0]), learn(self, window))
+    monkeypatch.setattr(running.StreamRun, "learn", watched)
     streamed(model, write(csv(X, y)), window=1, monkeypatch=monkeypatch)
     passes = np.split(np.concatenate(seen), 3)
     for one in passes:
@@ -309,14 +310,14 @@ def test_ctrl_c_keeps_the_model_reached(times, write, monkeypatch):
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_while_the_result_is_judged_leaves_the_certificate_out(times, write, monkeypatch):
     X, y, model = problem("ovr")
-    judged = running.judged
+    evaluate = running.objective_and_bound
 
     def interrupted(*args, **kwargs):
         for _ in range(times):
             signal.raise_signal(signal.SIGINT)
-        return judged(*args, **kwargs)
+        return evaluate(*args, **kwargs)
 
-    monkeypatch.setattr(running, "judged", interrupted)
+    monkeypatch.setattr(running, "objective_and_bound", interrupted)
     with pytest.warns(ConvergenceWarning, match="Interrupted after 180 steps.* its gap is not known"):
         streamed(model, write(csv(X, y)), window=1, monkeypatch=monkeypatch)
     np.testing.assert_array_equal(model.t_, 180)
@@ -423,7 +424,7 @@ def test_rows_that_are_held_out_are_as_if_they_were_not_there(write):
     places = np.flatnonzero((X[:, None] == kept).all(axis=2).any(axis=1))
     found = streamed(model, path, split=split, scored=True)
     expected = clone(model).fit(X[places], y[places])
-    assert (found.look.n_rows, found.look.n_test) == (len(places), 300 - len(places))
+    assert (found.survey.n_rows, found.survey.n_test) == (len(places), 300 - len(places))
     assert_same_model(model, expected)
     assert found.score == expected.score(X[places], y[places])
 
@@ -503,7 +504,7 @@ def test_a9a_is_learnt_from_its_packed_file(data_folder, a9a):
     model = PegasosClassifier(lam=1e-4, max_passes=3, random_state=0)
     found = fit_stream(model, open_source(path, chunk=1 << 19), scored=True)
     whole = clone(model).fit(X.astype(np.float64), y)
-    assert found.look.n_rows == X.shape[0]
+    assert found.survey.n_rows == X.shape[0]
     assert model.objective_[0] == pytest.approx(whole.objective_[0], rel=0.05)
     assert found.score == pytest.approx(whole.score(X, y), abs=0.01)
 

@@ -12,8 +12,8 @@ from pegasos.io.text.scan import count
 from pegasos.kernels import squared_norms
 from pegasos.rows import squares_of
 from pegasos.solver.clock import Clock
-from pegasos.streaming.evaluate import Tally
-from pegasos.streaming.progress import Work
+from pegasos.streaming.evaluate import StreamScore
+from pegasos.streaming.progress import StreamProgress
 from pegasos.streaming.training import fit_stream
 
 
@@ -38,17 +38,17 @@ def test_squares_by_the_compiled_loop_are_those_of_numpy(dtype):
 def test_a_tally_over_parts_is_the_score_of_all_rows(parts):
     rng = np.random.default_rng(0)
     y, predicted = 1e8 + rng.normal(size=100), 1e8 + rng.normal(size=100)
-    numbers, classes = Tally(numbers=True), Tally(numbers=False)
+    numbers, classes = StreamScore(numbers=True), StreamScore(numbers=False)
     for rows in np.array_split(np.arange(100), parts):
         numbers.add(y[rows], predicted[rows])
         classes.add(rows % 3, rows % 2)
     classes.add(np.empty(0), np.empty(0))
     assert numbers.score == pytest.approx(r2_score(y, predicted), rel=1e-7)
     assert classes.score == np.mean(np.arange(100) % 3 == np.arange(100) % 2)
-    constant = Tally(numbers=True)
+    constant = StreamScore(numbers=True)
     constant.add(np.ones(3), np.array([1.0, 1.0, 2.0]))
     assert constant.score == r2_score(np.ones(3), [1.0, 1.0, 2.0])
-    assert np.isnan(Tally(numbers=False).score)
+    assert np.isnan(StreamScore(numbers=False).score)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
@@ -75,13 +75,13 @@ def test_the_bound_by_the_slope_is_the_norm_of_the_gradient(scheme, container):
 
 def test_work_is_told_from_0_to_1():
     told = []
-    work = Work(Clock(None), told.append, readings=2.0)
+    work = StreamProgress(Clock(None), told.append, readings=2.0)
     for _ in range(6):
-        work.done(0.35)
+        work.add(0.35)
     assert told == sorted(told)
     assert told[-1] == 1.0
     work.end_reading()
     assert work.read == 2.0
-    endless = Work(Clock(None), told.append, readings=np.inf)
-    endless.done(0.5)
+    endless = StreamProgress(Clock(None), told.append, readings=np.inf)
+    endless.add(0.5)
     assert 0 < told[-1] < 1

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from pegasos import io
+from pegasos.estimators.totals import ClassTotals, TargetTotals
 from pegasos.io import DataError, NotInPieces, open_source
 from pegasos.io.text import pieces
 from streams import all_rows, complaint, csv, libsvm, opened
@@ -39,11 +40,11 @@ def same_as_read(path, *, least_chunks=3, chunk=60, **wishes):
     assert source.first_index == whole.first_index
     assert source.format == whole.format
     assert open_source(path, chunk=chunk, **wishes).read().fingerprint == whole.fingerprint
-    if found.classes is not None:
+    if isinstance(found.totals, ClassTotals):
         classes, counts = np.unique(whole.y, return_counts=True)
-        np.testing.assert_array_equal(found.classes, classes)
-        np.testing.assert_array_equal(found.counts, counts)
-        assert found.classes.dtype == classes.dtype
+        np.testing.assert_array_equal(found.totals.labels, classes)
+        np.testing.assert_array_equal(found.totals.counts, counts)
+        assert found.totals.labels.dtype == classes.dtype
     return source
 
 
@@ -138,8 +139,8 @@ def test_where_features_count_from_is_not_guessed_chunk_by_chunk(write):
 def test_labels_that_turn_out_to_be_words_are_words_from_the_beginning(write):
     path = write("1.0 1:1\n" * 30 + "1 1:2\n" * 30 + "one 1:3\n", "rows.svm")
     source, found = opened(path, chunk=50)
-    assert found.classes.tolist() == ["1", "1.0", "one"]
-    assert found.counts.tolist() == [30, 30, 1]
+    assert found.totals.labels.tolist() == ["1", "1.0", "one"]
+    assert found.totals.counts.tolist() == [30, 30, 1]
     assert source.text_labels
 
 
@@ -147,8 +148,8 @@ def test_whole_numbers_and_others_are_numbers(write):
     path = write("1 1:1\n" * 20 + "2.5 1:1\n", "rows.svm")
     assert "labels such as 2.5, which are no classes; use --regression" in complaint(path)
     _, found = opened(path, regression=True)
-    assert found.classes is None
-    assert found.mean == pytest.approx((20 + 2.5) / 21)
+    assert isinstance(found.totals, TargetTotals)
+    assert found.totals.mean == pytest.approx((20 + 2.5) / 21)
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from pegasos.backends.threads import alone, blas_threads
 from pegasos.io import open_source
 from pegasos.io.source import InMemorySource
 from pegasos.streaming.prefetch import read_ahead
-from pegasos.streaming.split import Split
-from pegasos.streaming.windows import chunks, chunks_of_window, order_of, windows
+from pegasos.streaming.prepare import Split
+from pegasos.streaming.windows import chunks, chunks_per_window, pass_order, windows
 from streams import libsvm
 
 N_ROWS = 200
@@ -132,7 +132,7 @@ def test_a_thread_that_reads_ahead_shares_out_nothing(monkeypatch):
 def test_each_row_is_met_once_a_pass_with_its_own_label(n_chunks, csr):
     source = numbered(csr=csr)
     for number in range(3):
-        order = order_of(source, 7, number, "shuffle")
+        order = pass_order(source, 7, number, "shuffle")
         found = list(windows(source, n_chunks, order))
         rows = np.concatenate([window.y for window in found])
         np.testing.assert_array_equal(np.sort(rows), np.arange(N_ROWS))
@@ -146,22 +146,22 @@ def test_each_row_is_met_once_a_pass_with_its_own_label(n_chunks, csr):
 
 def test_each_pass_has_an_order_of_its_own_and_each_seed():
     source = numbered()
-    orders = [order_of(source, seed, number, "shuffle") for seed in (0, 1) for number in range(4)]
+    orders = [pass_order(source, seed, number, "shuffle") for seed in (0, 1) for number in range(4)]
     assert len({tuple(order) for order in orders}) == len(orders)
     assert all(sorted(order) == list(range(source.n_places)) for order in orders)
-    assert order_of(source, 0, 1, "shuffle") == orders[1]
-    assert order_of(source, 0, 1, "cyclic") is None
+    assert pass_order(source, 0, 1, "shuffle") == orders[1]
+    assert pass_order(source, 0, 1, "cyclic") is None
 
 
 def test_windows_mix_chunks_from_all_over_the_file():
     source = numbered()
-    (first, *_) = windows(source, 5, order_of(source, 0, 0, "shuffle"))
+    (first, *_) = windows(source, 5, pass_order(source, 0, 0, "shuffle"))
     assert np.ptp(first.y) > 40  # five chunks in a row would hold 40
 
 
 def test_windows_of_a_pass_that_is_taken_up_are_the_ones_that_were_left():
     source = numbered()
-    order = order_of(source, 3, 2, "shuffle")
+    order = pass_order(source, 3, 2, "shuffle")
     whole = list(windows(source, 4, order))
     rest = list(windows(source, 4, order, skip=2))
     assert [window.number for window in rest] == [window.number for window in whole[2:]]
@@ -174,7 +174,7 @@ def test_threads_change_nothing(threads, monkeypatch, write):
     X = np.random.default_rng(0).normal(size=(150, 4))
     path = write(libsvm(X, np.arange(150)), "rows.svm")
     source = open_source(path, chunk=300, n_features=4, first_index=1)
-    order = order_of(source, 0, 0, "shuffle")
+    order = pass_order(source, 0, 0, "shuffle")
     monkeypatch.setattr("pegasos.streaming.prefetch.blas_threads", lambda: threads)
     found = np.concatenate([window.y for window in windows(source, 3, order)])
     expected = [source.tasks([place]) for place in order]
@@ -186,7 +186,7 @@ def test_packed_files_keep_their_order(write):
 
     path = write(gzip.compress(libsvm(np.ones((50, 2)), np.arange(50)).encode()), "rows.gz")
     source = open_source(path, chunk=100, n_features=2, first_index=1)
-    order = order_of(source, 0, 0, "shuffle")
+    order = pass_order(source, 0, 0, "shuffle")
     assert order is None
     found = list(windows(source, 2, order))
     np.testing.assert_array_equal(np.concatenate([window.y for window in found]), np.arange(50))
@@ -201,9 +201,9 @@ def test_windows_without_rows_are_left_out_and_keep_their_numbers():
 
 
 def test_a_window_has_as_many_chunks_as_fit_into_memory_and_at_least_one():
-    assert chunks_of_window(2.0**21) == 16
-    assert chunks_of_window(2.0**40) == 1
-    assert chunks_of_window(0.0) >= 1
+    assert chunks_per_window(2.0**21) == 16
+    assert chunks_per_window(2.0**40) == 1
+    assert chunks_per_window(0.0) >= 1
 
 
 # --- rows held out --------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def test_a_window_has_as_many_chunks_as_fit_into_memory_and_at_least_one():
 
 def test_rows_are_held_out_at_random_and_the_same_in_every_order():
     source, split = numbered(1000), Split(0.3, seed=4)
-    order = order_of(source, 0, 0, "shuffle")
+    order = pass_order(source, 0, 0, "shuffle")
     held = [
         np.concatenate([window.y for window in windows(source, 3, places, prepare=split.test)])
         for places in (None, order)

@@ -41,7 +41,9 @@ def remove_checkpoint(checkpoint, svm) -> None:
     """Remove the checkpoint of a finished fit; that of one that ended early is kept for --resume."""
     from pathlib import Path
 
-    if checkpoint is not None and not svm._ended_early:
+    from pegasos.estimators.targets import recipe_of
+
+    if checkpoint is not None and not recipe_of(svm).ended_early:
         Path(checkpoint.path).unlink(missing_ok=True)
 
 

@@ -13,8 +13,8 @@ from pegasos.cli.model import scaler_for_range, scaler_name, svm_of, with_scaler
 
 if TYPE_CHECKING:
     from pegasos.io.source import Source
-    from pegasos.streaming.run import Streamed
-    from pegasos.streaming.split import Split
+    from pegasos.streaming.prepare import Split
+    from pegasos.streaming.run import StreamResult
 
 CHOICES = ("auto", "yes", "no")
 LARGE = 1 << 30  # files of more bytes are streamed ...
@@ -27,7 +27,7 @@ class StreamedData:
     """A file that was streamed, with the attributes of a Dataset that saving and reporting a model need."""
 
     source: Source
-    found: Streamed
+    found: StreamResult
     test: Source | None  # test rows
     split: Split | None  # which rows of the file are held out, where `test` is the file itself
     fingerprint: str | None = None  # unknown: it would take one more reading
@@ -54,7 +54,7 @@ class StreamedData:
 
     def facts(self) -> dict[str, Any]:
         """Facts about the data for a report."""
-        return {"name": self.name, "source": str(self.source.path), **self.found.look.facts}
+        return {"name": self.name, "source": str(self.source.path), **self.found.survey.facts}
 
 
 def source_for(how: str, data: str, label: str | None, svm) -> Source | None:
@@ -113,18 +113,18 @@ def available_memory() -> float:
 def fit(svm, source: Source, test: str | None, label: str | None, scale: str, seed: int) -> tuple[Any, StreamedData]:
     """Fit on a stream; the model, with its scaler if there is one, and the data."""
     from pegasos.io import DataError
-    from pegasos.streaming.split import Split
+    from pegasos.streaming.prepare import Split
     from pegasos.streaming.training import fit_stream
 
     share = test_share(test)
     split = None if share is None else Split(share, seed)
 
-    def scaler_for(look):
-        if split is not None and 0 in (look.n_rows, look.n_test):
+    def scaler_for(survey):
+        if split is not None and 0 in (survey.n_rows, survey.n_test):
             raise DataError(
-                f"{source.name}: --test {test} leaves no rows to {'test with' if look.n_rows else 'train on'}."
+                f"{source.name}: --test {test} leaves no rows to {'test with' if survey.n_rows else 'train on'}."
             )
-        return scaler_for_range(look.sparse, look.largest, scale)
+        return scaler_for_range(survey.sparse, survey.largest, scale)
 
     found = fit_stream(svm, source, scaler_for=scaler_for, scaling=scale, split=split, scored=True)
     model = with_scaler(svm, found.scaler)
@@ -168,12 +168,12 @@ def results_of(model, stream: StreamedData) -> dict[str, Any]:
     results = {
         "model": f"{type(svm).__name__}, {svm.kernel}",
         "features scaled by": scaler_name(model),
-        "training rows": found.look.n_rows,
-        "features": found.look.n_features,
+        "training rows": found.survey.n_rows,
+        "features": found.survey.n_features,
         "classes": len(svm.classes_) if hasattr(svm, "classes_") else None,
         "streamed": f"{stream.source.size / 1e6:.4g} MB",
-        "passes": round(found.before + found.passes, 3),
-        "MB/s in these": found.rate / 1e6,
+        "passes": round(found.earlier_passes + found.passes, 3),
+        "MB/s in these": found.bytes_per_second / 1e6,
         "seconds": found.seconds,
         "steps": svm.n_iter_,
         "objective (mean)": float(np.mean(svm.objective_)),
@@ -181,26 +181,26 @@ def results_of(model, stream: StreamedData) -> dict[str, Any]:
         f"training {score}": found.score,
     }
     if stream.test is not None:
-        tally = tested(model, stream)
-        results |= {"test rows": tally.n_rows, f"test {score}": tally.score}
+        tested = test_score(model, stream)
+        results |= {"test rows": tested.n_rows, f"test {score}": tested.score}
     return {name: value for name, value in results.items() if value is not None}
 
 
-def tested(model, stream: StreamedData):
+def test_score(model, stream: StreamedData):
     """The score of the model on the test rows."""
     import numpy as np
 
     from pegasos.cli.output import StatusLine
     from pegasos.io.text.libsvm import warn_unseen
-    from pegasos.streaming.evaluate import score
+    from pegasos.streaming.evaluate import score_of
 
     test = stream.test
     assert test is not None
     scaler = model[0] if hasattr(model, "steps") else None
     prepare = None if stream.split is None else stream.split.test
     with StatusLine(f"testing on {test.name}"):
-        tally = score(model, test, prepare, dense=bool(getattr(scaler, "with_mean", False)))
+        found = score_of(model, test, prepare, dense=bool(getattr(scaler, "with_mean", False)))
     unseen = getattr(test, "unseen", ())
     if unseen:
         warn_unseen(test.name, np.array(sorted(unseen)), svm_of(model).n_features_in_)
-    return tally
+    return found

@@ -288,6 +288,19 @@ class Recipe:
                 "max_iter, raise lam (lower C), or use solver='sdca'."
             )
 
+    # --- the end of a fit with a checkpoint -------------------------------------------------------------------------
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether time or Ctrl-C ended the last fit that was to have a checkpoint."""
+        return self.estimator._ended_early
+
+    def close_checkpoint(self, checkpoint, solution) -> None:
+        """Remove the checkpoint of a solve, if there is one, unless time or Ctrl-C ended the solve early."""
+        self.estimator._ended_early = solution.interrupted or solution.timed_out
+        if checkpoint is not None and not self.ended_early:
+            checkpoint.done()
+
     # --- going on from an earlier fit -------------------------------------------------------------------------------
 
     @property

@@ -65,9 +65,7 @@ def train(recipe: Recipe, X, y, sample_weight, started: float) -> None:
     recipe.store(attributes(solution.model) | recipe.run_attributes(solution) | counted)
     recipe.remember(solution.state, key, rows_id, landmarks, targets.offset)
     if store is not None:
-        svm._ended_early = solution.interrupted or solution.timed_out
-        if not svm._ended_early:
-            store.done()
+        recipe.close_checkpoint(store, solution)
     tasks.end()
     recipe.warn_if_missed(solution)
 

@@ -1,8 +1,18 @@
 """Training on files larger than memory: chunks are read ahead of the solver, several times over.
 
-A file is looked at once (classes, features, number of rows), then its rows meet the solver in windows: each pass takes
-the places of the file in a new random order, several make a window, and the rows of a window are shuffled. What is in
-memory does not depend on the size of the file.
+A first reading, the survey, finds the classes, the features and the number of rows. Then the rows come to the solver
+in windows: each pass reads the chunks of the file in a new random order, several chunks make a window, and the rows of
+a window are shuffled. What is in memory does not depend on the size of the file.
+
+| module | what it does |
+| --- | --- |
+| training | fit an estimator: survey, scaler, run, fitted attributes |
+| survey | the first reading: totals of all rows |
+| setting | the problem of all rows, and the part of a window in it |
+| run | the passes over all windows, and the certificate |
+| evaluate | objective, bound and score of a model over all rows |
+| windows, prefetch, prepare | chunks: read ahead, prepared, joined to windows |
+| checkpoint, progress | the state of a run in a file; how far it is |
 """
 
 from __future__ import annotations
@@ -17,13 +27,13 @@ def fit(estimator, path: str | os.PathLike, *, label: str | int | None = None):
     """Train an estimator on the rows of a file that need not fit into memory.
 
     The result is one run of Pegasos over all rows, as `fit` of the estimator gives it on rows in memory, in another
-    order: ``sampling="shuffle"`` shuffles places of the file, and the rows of those that are in memory together;
+    order: ``sampling="shuffle"`` shuffles the chunks of the file, and the rows that are in memory together;
     "replacement" draws from these; "cyclic" keeps the order of the file, and the model is that of `fit`. With
-    `batch_size` above 1 the last batch of those in memory may be short, and passes are whole ones. For "squared_hinge"
-    the step size follows the longest row so far. One more reading of the file certifies the result: for the hinge and
-    batches of one row `dual_gap_` is what `fit` would find; for others it follows from the slope of the objective, and
-    is the objective itself where that tells less. `max_time` includes the first look at the file. Ctrl-C ends the steps
-    and keeps the model reached, without a certificate.
+    `batch_size` above 1 the last batch of the rows in memory may be short, and the number of passes is a whole one. For
+    "squared_hinge" the step size follows the longest row so far. One more reading of the file certifies the result: for
+    the hinge and batches of one row `dual_gap_` is what `fit` would find; for others it follows from the slope of the
+    objective, and is the objective itself where that tells less. `max_time` includes the first reading of the file.
+    Ctrl-C ends the steps and keeps the model reached, without a certificate.
 
     Parameters
     ----------
@@ -33,7 +43,7 @@ def fit(estimator, path: str | os.PathLike, *, label: str | int | None = None):
         scaler takes a reading of the file of its own.
     path : str or path-like
         LIBSVM text, a table (CSV and others), also packed by gzip, bz2 or xz; Parquet; npz of arrays that are not
-        compressed; HDF5. Whatever is not packed is read in any order.
+        compressed; HDF5. Files that are not packed are read in random order, others from their beginning.
     label : str or int, default=None
         The label column of a table: a name, or a number counted from 0; None: the last one.
 

@@ -1,9 +1,9 @@
-"""Checkpoints of streamed fits: the state between two windows, and what the first look has found."""
+"""Checkpoints of streamed fits: the state between two windows, and what the survey of the file has found."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -12,23 +12,28 @@ import numpy as np
 
 from pegasos.backends.threads import in_parallel
 from pegasos.estimators.checkpoint import identity_of
+from pegasos.estimators.recipe import Recipe
+from pegasos.estimators.totals import ClassTotals, TargetTotals
 from pegasos.io.source import Source
 from pegasos.solver.checkpoint import Checkpoint, CheckpointError
 from pegasos.solver.checkpoint_file import CheckpointFile, pack_state, unpack_state
-from pegasos.streaming.run import Run, Standing
-from pegasos.streaming.split import Split
-from pegasos.streaming.survey import Look
+from pegasos.streaming.prepare import Split
+from pegasos.streaming.run import StreamRun, StreamState
+from pegasos.streaming.survey import StreamSurvey
 from pegasos.utils.fingerprint import fingerprint
 
 KIND = "streamed fit"
 PIECE = 1 << 26  # bytes of a file that have a digest of their own: threads share them
 BLOCK = 1 << 20
-COUNTED = ("passes", "window", "next_check", "proven")
-ARRAYS = ("dual", "limits", "first_steps")
+STATE_VALUES = ("passes", "window", "next_check", "dual_is_known")
+STATE_ARRAYS = ("best_dual", "limits", "first_steps")
+SURVEY_VALUES = ("n_test", "n_features", "sparse", "dtype", "largest", "bytes_per_chunk", "seconds")
+SOURCE_VALUES = ("text_labels", "n_features", "first_index")  # which the survey has told the source
 
 
-def keeper_of(svm, source: Source, split: Split | None, scaling: str) -> Keeper | None:
-    """Who keeps checkpoints of a fit, or None where nobody asks; `scaling` says how features are scaled."""
+def checkpoint_of(recipe: Recipe, source: Source, split: Split | None, scaling: str) -> StreamCheckpoint | None:
+    """The checkpoint of a fit, or None where none is asked for; `scaling` names how features are scaled."""
+    svm = recipe.estimator
     checkpoint = Checkpoint.of(svm.checkpoint)
     if checkpoint is None:
         return None
@@ -38,10 +43,9 @@ def keeper_of(svm, source: Source, split: Split | None, scaling: str) -> Keeper 
         "the choice of test rows": repr(split),
         "the scaling of features": scaling,
     }
-    memory = getattr(svm, "_memory", None) if svm.warm_start else None
-    if memory is not None:
-        identity["the fit before"] = fingerprint(memory.state.sums)
-    return Keeper(checkpoint, KIND, identity | identity_of(svm))
+    if svm.warm_start and recipe.memory is not None:
+        identity["the fit before"] = fingerprint(recipe.memory.state.sums)
+    return StreamCheckpoint(checkpoint, KIND, identity | identity_of(svm))
 
 
 def digest_of(path: Path) -> str:
@@ -64,67 +68,84 @@ def digest_of(path: Path) -> str:
     return blake2b(b"".join(found) + str(size).encode(), digest_size=16).hexdigest()
 
 
-class Keeper(CheckpointFile):
-    """Keeps a streamed fit in a file."""
+class StreamCheckpoint(CheckpointFile):
+    """The checkpoint file of a streamed fit."""
 
-    def looked(self, source: Source, scaler_for: Callable[[Look], Any]) -> tuple[Look, Any] | None:
-        """The look and the fitted scaler of an earlier run, or None; the source is told what the look had found."""
+    def survey(self, source: Source, scaler_for: Callable[[StreamSurvey], Any]) -> tuple[StreamSurvey, Any] | None:
+        """The survey and the fitted scaler of an earlier run, or None; the source is told what the survey found."""
         if self.left is None:
             return None
         values, arrays = self.left
         try:
-            classes = values["classes"] if values["classes"] is None else np.array(values["classes"])
-            classes = arrays.get("classes", classes)
-            look = Look(**values["look"], classes=classes, counts=arrays["counts"])
-            scaler = scaler_for(look)
-            for name, value in values["scaler"].items():
+            found = StreamSurvey(totals=_unpack_totals(values, arrays), **values["survey"])
+            scaler = scaler_for(found)
+            learned = values["scaler"] | _under("scaler.", arrays)
+            for name, value in learned.items():
                 setattr(scaler, name, value)
-            for name in [name for name in arrays if name.startswith("scaler.")]:
-                setattr(scaler, name.removeprefix("scaler."), arrays[name])
-            source.text_labels, source.n_features, source.first_index = values["source"]
+            for name, value in zip(SOURCE_VALUES, values["source"], strict=True):
+                setattr(source, name, value)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(f"{self.path} is no checkpoint of a {KIND}; remove it to begin anew.") from error
-        return look, scaler
+        return found, scaler
 
-    def restore(self, run: Run) -> None:
+    def restore(self, run: StreamRun) -> None:
         """Let a run go on from where the earlier one was."""
         if self.left is None:
             return
         values, arrays = self.left
         run.setting.schedule = replace(run.setting.schedule, seed=values["seed"])
-        state = unpack_state(values, arrays, "state.") if values["begun"] else None
-        fields = {name: values[name] for name in COUNTED} | {name: arrays[name] for name in ARRAYS}
-        run.at = run.kept = Standing(state=state, history=tuple(values["history"]), **fields)
-        run.work.read, run.streamed.before = values["read"], values["passes_before"]
+        solver_state = unpack_state(values, arrays, "state.") if values["begun"] else None
+        fields = {name: values[name] for name in STATE_VALUES} | {name: arrays[name] for name in STATE_ARRAYS}
+        run.state = run.resumable = StreamState(solver_state=solver_state, history=tuple(values["history"]), **fields)
+        run.progress.read, run.result.earlier_passes = values["read"], values["passes_before"]
         run.clock.started -= values["seconds"]
 
-    def keep(self, run: Run, at: Standing) -> None:
-        """Write where a run stands."""
-        values, arrays = ({}, {}) if at.state is None else pack_state(at.state, "state.")
-        source, scaler = run.source, _fitted(run.streamed.scaler)
-        look = asdict(run.streamed.look)
-        classes, counts = look.pop("classes"), look.pop("counts")
-        words = classes is not None and classes.dtype.kind == "U"
+    def save(self, run: StreamRun, state: StreamState) -> None:
+        """Write a state of a run, and what else it needs to go on."""
+        values, arrays = ({}, {}) if state.solver_state is None else pack_state(state.solver_state, "state.")
+        survey, scaler = run.result.survey, _learned(run.result.scaler)
         values |= {
-            "begun": at.state is not None,
-            "history": list(at.history),
+            "begun": state.solver_state is not None,
+            "history": list(state.history),
             "seed": run.setting.schedule.seed,
             "seconds": run.clock.seconds,
-            "read": run.work.read,
-            "passes_before": run.streamed.before + run.streamed.passes,
-            "look": look,
-            "classes": classes.tolist() if words else None,
-            "source": [source.text_labels, source.n_features, source.first_index],
+            "read": run.progress.read,
+            "passes_before": run.result.earlier_passes + run.result.passes,
+            "survey": {name: getattr(survey, name) for name in SURVEY_VALUES},
+            "source": [getattr(run.source, name) for name in SOURCE_VALUES],
             "scaler": {name: value for name, value in scaler.items() if not isinstance(value, np.ndarray)},
         }
-        values |= {name: getattr(at, name) for name in COUNTED}
-        arrays |= {name: getattr(at, name) for name in ARRAYS} | {"counts": counts}
+        values |= {name: getattr(state, name) for name in STATE_VALUES}
+        arrays |= {name: getattr(state, name) for name in STATE_ARRAYS}
         arrays |= {f"scaler.{name}": value for name, value in scaler.items() if isinstance(value, np.ndarray)}
-        if classes is not None and not words:
-            arrays["classes"] = classes
+        _pack_totals(survey.totals, values, arrays)
         self.write(values, arrays)
 
 
-def _fitted(scaler) -> dict[str, Any]:
-    """What a scaler has learnt."""
+def _pack_totals(totals: ClassTotals | TargetTotals, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    if isinstance(totals, TargetTotals):
+        values["targets"] = {"n_rows": totals.n_rows, "weight": totals.weight, "zero": totals.zero}
+        arrays["mean"] = totals.mean
+        return
+    arrays |= {"counts": totals.counts, "weights": totals.weights}
+    if totals.labels.dtype.kind == "U":  # arrays of a file hold numbers only
+        values["labels"] = totals.labels.tolist()
+    else:
+        arrays["labels"] = totals.labels
+
+
+def _unpack_totals(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> ClassTotals | TargetTotals:
+    if "targets" in values:
+        return TargetTotals(mean=arrays["mean"], **values["targets"])
+    labels = np.array(values["labels"]) if "labels" in values else arrays["labels"]
+    return ClassTotals(labels, arrays["counts"], arrays["weights"])
+
+
+def _under(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _learned(scaler) -> dict[str, Any]:
+    """The fitted attributes of a scaler, by name."""
     return {} if scaler is None else {name: value for name, value in vars(scaler).items() if name.endswith("_")}

@@ -1,4 +1,4 @@
-"""One more reading of a stream: the objective of the model reached, and how many rows it has right."""
+"""Evaluating a model on a stream: its objective, a bound on the optimum, and its score."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pegasos.streaming.windows import Prepare, Window, chunks
 
 
 @dataclass
-class Tally:
+class StreamScore:
     """Accuracy of classes, or R² of numbers, over rows that come in parts."""
 
     numbers: bool
     n_rows: int = 0
     right: int = 0
-    first: float = 0.0  # sums are taken around it, or squares of large targets would swallow their differences
+    shift: float = 0.0  # taken off the targets, or squares of large targets would swallow their differences
     sums: np.ndarray = field(default_factory=lambda: np.zeros(3))  # of targets, their squares, squared errors
 
     def add(self, y: np.ndarray, predicted: np.ndarray) -> None:
@@ -33,10 +33,10 @@ class Tally:
         if not self.numbers:
             self.right += int(np.sum(y == predicted))
         else:
-            self.first = self.first if self.n_rows else float(y[0])
-            moved = y.astype(np.float64) - self.first
+            self.shift = self.shift if self.n_rows else float(y[0])
+            shifted = y.astype(np.float64) - self.shift
             errors = y.astype(np.float64) - predicted
-            self.sums += [moved.sum(), moved @ moved, errors @ errors]
+            self.sums += [shifted.sum(), shifted @ shifted, errors @ errors]
         self.n_rows += len(y)
 
     @property
@@ -53,55 +53,65 @@ class Tally:
         return float(1.0 - errors / spread)
 
 
-def judged(
-    read: Iterable[Window],
+def objective_and_bound(
+    windows: Iterable[Window],
     setting: Setting,
     state: State,
     *,
-    sloped: bool,
-    tally: Tally | None,
+    by_slope: bool,
+    score: StreamScore | None,
     go_on: Callable[[Window], bool],
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Objective of each column and a lower bound on the optimum, by sums over all windows in float64.
+    """The objective of each column over all rows, and a lower bound on its optimum; sums are in float64.
 
-    The bound is 0, or with `sloped` the better one that the slope of the objective at the model may give. The rows that
-    the model has right are counted by `tally`. None where `go_on` ends the reading.
+    Parameters
+    ----------
+    windows : iterable of Window
+        All rows.
+    setting : Setting
+    state : State
+        Its model is evaluated.
+    by_slope : bool
+        Whether the slope of the objective at the model may raise the bound above 0.
+    score : StreamScore or None
+        Counts the rows that the model has right.
+    go_on : callable
+        Called after each window; False ends the reading, and the result is None.
     """
-    model = state.model()
-    predict = None if tally is None else setting.predictor(model)
-    columns, losses, pulls, found = state.columns.copy(), np.zeros(setting.n_columns), np.zeros(model.shape), None
-    for window in read:
-        job = setting.job(window)
-        model = model.astype(job.rows.dtype, copy=False)
-        certifier = Certifier(job)
-        columns["labeling"], columns["row_set"] = job.problems.columns.T
-        columns["n_rows"] = job.problems.n_rows
+    model, columns = state.model(), state.columns.copy()
+    predict = None if score is None else setting.predictor(model)
+    losses, pulls, certifier = np.zeros(len(columns)), np.zeros(model.shape), None
+    for window in windows:
+        certifier = Certifier(setting.job(window))
+        model = model.astype(certifier.rows.dtype, copy=False)
+        columns["labeling"], columns["row_set"] = certifier.job.problems.columns.T
+        columns["n_rows"] = certifier.job.problems.n_rows
         losses += certifier.losses(columns, model)[0]
-        if sloped:
+        if by_slope:
             certifier.add_pulls(columns, model, pulls)
-        columns["n_rows"] = setting.whole.n_rows
-        if tally is not None and predict is not None:
-            tally.add(*predict(window))
+        if score is not None and predict is not None:
+            score.add(*predict(window))
         if not go_on(window):
             return None
-        found = certifier
-    if found is None:
+    if certifier is None:
         return None
-    objective = found.objectives_from(columns, losses, found.rows.square_norms(model))
-    gap = found.gap_of_slope(columns, model, pulls) if sloped else np.inf
-    return objective, np.maximum(objective - gap, 0.0)
+    columns["n_rows"] = setting.problem.n_rows
+    objective = certifier.objectives_from(columns, losses, certifier.rows.square_norms(model))
+    if not by_slope:
+        return objective, np.zeros(len(columns))
+    return objective, np.maximum(objective - certifier.gap_of_slope(columns, model, pulls), 0.0)
 
 
-def score(model, source: Source, prepare: Prepare | None = None, *, dense: bool = False) -> Tally:
-    """How good a model is on all rows of a source; `dense`: it takes no CSR rows."""
+def score_of(model, source: Source, prepare: Prepare | None = None, *, dense: bool = False) -> StreamScore:
+    """The score of a fitted model on all rows of a source; `dense`: the model takes no CSR rows."""
     svm = model[-1] if hasattr(model, "steps") else model
-    found = Tally(numbers=not hasattr(svm, "classes_"))
-    words = not found.numbers and svm.classes_.dtype.kind == "U"
+    found = StreamScore(numbers=not hasattr(svm, "classes_"))
+    text = not found.numbers and svm.classes_.dtype.kind == "U"
     with closing(chunks(source, prepare)) as read:
         for chunk in read:
             if len(chunk.y):
-                if (chunk.y.dtype.kind == "U") != words:
-                    kinds = ("numbers", "words") if words else ("words", "numbers")
+                if (chunk.y.dtype.kind == "U") != text:
+                    kinds = ("numbers", "words") if text else ("words", "numbers")
                     raise DataError(f"{source.name} has {kinds[0]} as labels, but the training rows have {kinds[1]}.")
                 values = chunk.X.data if hasattr(chunk.X, "indptr") else chunk.X
                 check_size(source.name, max(float(values.max(initial=0)), -float(values.min(initial=0))))

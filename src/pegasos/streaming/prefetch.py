@@ -1,7 +1,8 @@
 """Reading ahead: other threads read and parse chunks while the caller works on earlier ones.
 
-One thread draws the tasks in their order, as far as there is room; as many threads as BLAS uses carry them out. The
-results come in the order of the tasks, whichever thread is first, and at most `depth` of them wait or are being made.
+One thread takes the tasks in their order, as many as there is room for; as many threads as BLAS uses run them. The
+results come in the order of the tasks, whichever thread is first, and at most `depth` tasks are running or have a
+result that nobody has taken yet.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ T = TypeVar("T")
 
 
 def read_ahead(tasks: Iterator[Callable[[], T]], depth: int) -> Generator[T, None, None]:
-    """Results of the tasks, in order; an error of a task, or of drawing it, is raised in its place.
+    """Results of the tasks, in order; an error of a task, or of the iterator of tasks, is raised in its place.
 
     The threads end when all is read, when this generator is closed, and after an error.
     """
     ready: SimpleQueue[Future[T] | BaseException | None] = SimpleQueue()
     room, stopped = threading.Semaphore(depth), threading.Event()
 
-    def carry_out(task: Callable[[], T]) -> T:
+    def run(task: Callable[[], T]) -> T:
         with alone():
             return task()
 
-    def feed() -> None:
+    def submit_all() -> None:
         try:
             while room.acquire() and not stopped.is_set():
                 task = next(tasks, None)
                 if task is None:
                     break
-                ready.put(pool.submit(carry_out, task))
+                ready.put(pool.submit(run, task))
             ready.put(None)
         except BaseException as error:
             ready.put(error)
@@ -44,7 +45,7 @@ def read_ahead(tasks: Iterator[Callable[[], T]], depth: int) -> Generator[T, Non
                 tasks.close()
 
     with ThreadPoolExecutor(min(depth, blas_threads()), thread_name_prefix="pegasos-read") as pool:
-        feeder = threading.Thread(target=feed, name="pegasos-draw", daemon=True)
+        feeder = threading.Thread(target=submit_all, name="pegasos-draw", daemon=True)
         feeder.start()
         try:
             while (found := ready.get()) is not None:

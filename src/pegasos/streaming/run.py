@@ -1,9 +1,9 @@
-"""One run of Pegasos over the windows of as many passes as it takes.
+"""One run of Pegasos over the windows of all passes.
 
-The state goes from window to window as it does from call to call of `partial_fit`, with what only all rows can tell:
-lam from C, weights of mean 1, the number of steps. At the end of each whole pass the dual objective is known without a
-look at any row (hinge, batches of one row), so that one more reading of the file certifies the result. For other losses
-that reading bounds the optimum by the slope of the objective, and D = 0 is the last resort.
+The solver's state goes from window to window as it does from call to call of `partial_fit`, with what only all rows can
+tell: lam from C, weights of mean 1, the number of steps. With the hinge and batches of one row, the dual objective at
+the end of each pass is known without a look at any row, so that one more reading of the file gives the certificate. For
+other losses that reading bounds the optimum by the slope of the objective; D = 0 is the last resort.
 """
 
 from __future__ import annotations
@@ -15,264 +15,287 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.estimators.totals import SharedProblem
+from pegasos.estimators.recipe import Recipe
 from pegasos.estimators.warm_start import without_rows
-from pegasos.io import DataError
-from pegasos.io.source import Chunk, Source
+from pegasos.io.source import Source
 from pegasos.losses.scalar import LINEAR_DUALS
 from pegasos.rules.state import State
 from pegasos.solver.certificate import Certificate, Certifier
 from pegasos.solver.monitor import Hooks
 from pegasos.solver.online import one_pass
 from pegasos.solver.stream import Solution, StreamSolver
-from pegasos.streaming.evaluate import Tally, judged
-from pegasos.streaming.progress import Work
+from pegasos.streaming.evaluate import StreamScore, objective_and_bound
+from pegasos.streaming.prepare import ChunkPreparer, Split
+from pegasos.streaming.progress import StreamProgress
 from pegasos.streaming.setting import Setting
-from pegasos.streaming.split import Split
-from pegasos.streaming.survey import Look
-from pegasos.streaming.windows import Window, chunks_of_window, order_of, windows
+from pegasos.streaming.survey import StreamSurvey
+from pegasos.streaming.windows import Window, chunks_per_window, pass_order, windows
 
-SLOWER = 1.25  # a certificate may take so many times as long as the look did, or a pass
+SLOWER = 1.25  # a certificate may take so many times as long as the survey did, or a pass
 
 
 @dataclass
-class Streamed:
+class StreamResult:
     """What a streamed fit has found and done."""
 
-    look: Look
+    survey: StreamSurvey
     scaler: Any  # fitted, or None
     passes: float = 0.0  # over the rows, while training
-    before: float = 0.0  # passes of the runs that this one goes on from
-    training: float = 0.0  # seconds of these passes
-    rate: float = 0.0  # bytes of the file a second in them
+    earlier_passes: float = 0.0  # of the runs before, where this one goes on from a checkpoint
+    training_seconds: float = 0.0  # of `passes`
+    bytes_per_second: float = 0.0  # of the file, in these
     seconds: float = 0.0  # of everything
     score: float | None = None  # accuracy or R² on the training rows, where it was asked for
 
 
 @dataclass(frozen=True)
-class Preparing:
-    """What is done to a chunk by the thread that reads it: rows held out leave, features are scaled, labels coded."""
+class StreamState:
+    """The state of a run between two windows; nothing else decides how it goes on.
 
-    name: str
-    split: Split | None
-    scaler: Any
-    whole: SharedProblem
+    Attributes
+    ----------
+    limits, first_steps : ndarray of shape (n_columns,)
+        Steps at which a column is finished, and those it had taken before the run.
+    best_dual : ndarray of shape (n_columns,)
+        The best dual objective at the end of a pass.
+    dual_is_known : bool
+        Whether the dual objective is known at the end of each pass.
+    solver_state : State or None
+        None before the first step.
+    passes, window : int
+        Passes done, and windows done of the present one.
+    next_check : int
+        Passes after which the gap is next compared with `tol`.
+    history : tuple of dict
+        The records of all certificates.
+    """
 
-    def __call__(self, chunk: Chunk) -> Chunk:
-        """The chunk as the solver takes it."""
-        chunk = chunk if self.split is None else self.split.train(chunk)
-        if self.scaler is not None and len(chunk.y):
-            X = self.scaler.transform(chunk.X)
-            if hasattr(X, "indptr"):
-                X.has_canonical_format = True  # only its values changed
-            chunk = replace(chunk, X=X if hasattr(X, "indptr") else np.asarray(X))  # it may give data frames
-        codes, known = self.whole.coded(chunk.y)
-        if not known.all() and self.whole.weights is None:  # else rows of a class that weighs 0
-            raise DataError(
-                f"{self.name} has the label {chunk.y[~known][0]!s}, which was not there before: it changed."
-            )
-        return replace(chunk, y=codes).select(known)
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where a run stands between two windows; nothing else decides how it goes on."""
-
-    limits: np.ndarray  # steps at which columns are finished
-    first_steps: np.ndarray  # that they had taken before the run
-    dual: np.ndarray  # the best dual objective at the end of a pass
-    proven: bool  # whether whole passes prove anything
-    state: State | None = None
-    passes: int = 0  # done
-    window: int = 0  # of the present pass
-    next_check: int = 1  # passes after which `tol` is next looked at
+    limits: np.ndarray
+    first_steps: np.ndarray
+    best_dual: np.ndarray
+    dual_is_known: bool
+    solver_state: State | None = None
+    passes: int = 0
+    window: int = 0
+    next_check: int = 1
     history: tuple[dict, ...] = ()
 
     @property
     def steps(self) -> np.ndarray:
         """Steps of each column."""
-        return self.first_steps if self.state is None else self.state.columns["steps"]
+        return self.first_steps if self.solver_state is None else self.solver_state.columns["steps"]
 
 
-class Run:
-    """A streamed fit: its source, what is the same for all windows, and where it stands.
+class StreamRun:
+    """The training of an estimator on a source, once the source was surveyed.
 
-    Who keeps checkpoints is the `keeper`; it gets standings between windows only.
+    Attributes
+    ----------
+    setting : Setting
+    state : StreamState
+        Its solver state may be that of a window which time or Ctrl-C has cut short.
+    resumable : StreamState
+        The last one after a whole window, for checkpoints.
+    certificate : Certificate or None
+        That of the present model, if it is known.
+    checkpoint : StreamCheckpoint or None
+        Written between two windows.
+    result : StreamResult
     """
 
     def __init__(
-        self, svm, source: Source, look: Look, scaler, split: Split | None, work: Work,
-        record: Callable[[dict], object] | None,
+        self, recipe: Recipe, source: Source, survey: StreamSurvey, progress: StreamProgress, *, scaler=None,
+        split: Split | None = None, record: Callable[[dict], object] | None = None,
     ):  # fmt: skip
-        self.svm, self.source, self.work, self.clock, self.record = svm, source, work, work.clock, record
-        self.setting = Setting(svm, look)
+        self.recipe, self.source, self.record = recipe, source, record
+        self.progress, self.clock = progress, progress.clock
+        self.setting = Setting(recipe, survey)
         self.solver = StreamSolver(Hooks(progress=lambda part: self.clock.is_up()))
-        self.prepare = Preparing(source.name, split, scaler, self.setting.whole)
-        self.streamed = Streamed(look, scaler)
-        self.n_chunks = chunks_of_window(look.bytes_a_chunk)
-        self.clock.reserve = SLOWER * look.seconds  # for the certificate
-        self.keeper: Any = None
-        schedule, n_rows = self.setting.schedule, self.setting.whole.n_rows
-        single = schedule.batch == 1  # else windows end in shorter batches, and limits count whole passes
-        limits = schedule.steps(n_rows).astype(np.float64) if single else np.full(len(n_rows), np.inf)
-        self.at = Standing(
-            limits=np.minimum(limits, schedule.max_steps),
-            first_steps=np.zeros(len(n_rows), np.int64),
-            dual=np.full(len(n_rows), -np.inf),
-            proven=single and schedule.sampling != "replacement" and self.setting.loss in LINEAR_DUALS,
-        )
-        self.kept = self.at  # the last standing between two windows; a window may be given up half done
-        self.known: Certificate | None = None  # of the state as it is
+        self.prepare = ChunkPreparer(source.name, self.setting.problem, scaler, split)
+        self.result = StreamResult(survey, scaler)
+        self.n_chunks = chunks_per_window(survey.bytes_per_chunk)
+        self.clock.reserve = SLOWER * survey.seconds  # for the certificate
+        self.state = self.resumable = _first_state(self.setting)
+        self.certificate: Certificate | None = None
+        self.checkpoint: Any = None
         self._began = 0.0
 
     @property
     def has_begun(self) -> bool:
         """Whether any column has taken a step."""
-        return bool((self.at.steps > self.at.first_steps).any())
+        return bool((self.state.steps > self.state.first_steps).any())
 
-    # --- passes ---------------------------------------------------------------------------------------------------
+    # --- passes -----------------------------------------------------------------------------------------------------
 
     def all_passes(self) -> None:
-        """Take all steps, as far as the time and the user let."""
+        """Take all steps, until time or Ctrl-C ends them."""
         began = self._began = self.clock.seconds
-        if self.at.state is not None:  # gone on from a checkpoint
+        if self.state.solver_state is not None:  # from a checkpoint, which does not hold kernel and landmarks
             with closing(self._windows(0)) as read:
-                self._meet(next(read))
+                self._choose_features(next(read))
         try:
-            while not self._finished() and not (self.at.state is not None and self.clock.is_up()):
+            while not self._finished() and not (self.state.solver_state is not None and self.clock.is_up()):
                 self._pass()
         except KeyboardInterrupt:
             if not self.clock.interrupted:
-                raise  # else it is a second one: the window that the first waited for is given up
-        if self.keeper is not None and (self.clock.interrupted or self.clock.timed_out):
-            self.keeper.keep(self, self.kept)
-        self.streamed.training += self.clock.seconds - began
-        self.streamed.rate = self.streamed.passes * self.source.size / max(self.streamed.training, 1e-9)
+                raise  # else this is a second Ctrl-C, during the window that the first one waited for: it is given up
+        if self.checkpoint is not None and (self.clock.interrupted or self.clock.timed_out):
+            self.checkpoint.save(self, self.resumable)
+        result = self.result
+        result.training_seconds += self.clock.seconds - began
+        result.bytes_per_second = result.passes * self.source.size / max(result.training_seconds, 1e-9)
 
     def _finished(self) -> bool:
-        at = self.at
-        return bool((at.steps >= at.limits).all()) or at.passes >= self.setting.schedule.max_passes
+        state = self.state
+        return bool((state.steps >= state.limits).all()) or state.passes >= self.setting.schedule.max_passes
 
     def _pass(self) -> None:
-        """The rest of the present pass."""
-        with closing(self._windows(self.at.passes, self.at.window)) as read:
+        """Take the steps of what is left of the present pass, and compare the gap with `tol` if it is time to."""
+        with closing(self._windows(self.state.passes, self.state.window)) as read:
             for window in read:
-                self.over(window)
+                self.learn(window)
                 if self._finished() or self.clock.is_up():
                     return
                 del window  # or it would stay in memory until the next one is there
-        self.work.end_reading()
-        self.at = self.kept = replace(self.at, passes=self.at.passes + 1, window=0)
-        if self.svm.tol is not None and self.at.passes >= self.at.next_check and self.clock.has_room_for_another:
-            self._check()
+        self.progress.end_reading()
+        self.state = self.resumable = replace(self.state, passes=self.state.passes + 1, window=0)
+        tol = self.setting.schedule.tol
+        if tol is not None and self.state.passes >= self.state.next_check and self.clock.has_room_for_another:
+            self._finish_columns_within(tol)
 
     def _windows(self, number: int, skip: int = 0):
+        """The windows of the pass of this number, but for the first `skip`."""
         schedule = self.setting.schedule
-        order = order_of(self.source, schedule.seed, number, schedule.sampling)
+        order = pass_order(self.source, schedule.seed, number, schedule.sampling)
         return windows(self.source, self.n_chunks, order, prepare=self.prepare, skip=skip)
 
-    def over(self, window: Window) -> None:
+    def learn(self, window: Window) -> None:
         """Take the steps of a window."""
-        setting, clock = self.setting, self.clock
-        if not setting.met:
-            self._meet(window)
-        at, job = self.at, setting.job(window)
-        state = one_pass(self.solver, job, at.state, limits=at.limits)
-        steps = state.columns["steps"]
-        whole = at.proven & (steps > 0) & (steps % setting.whole.n_rows == 0)
-        dual = at.dual
-        if whole.any():  # each row of these columns was met as often as the others
-            dual = np.where(whole, np.maximum(dual, Certifier(job).linear_dual(state)), dual)
-        self.at, self.known = replace(at, state=state, window=window.number + 1, dual=dual), None
-        self.work.done(window.share)
-        self.streamed.passes += len(window.y) / self.streamed.look.n_rows
-        a_pass = (clock.seconds - self._began + self.streamed.training) / self.streamed.passes
-        clock.reserve = SLOWER * max(self.streamed.look.seconds, a_pass)
+        if self.setting.features is None:
+            self._choose_features(window)
+        clock, state, job = self.clock, self.state, self.setting.job(window)
+        reached = one_pass(self.solver, job, state.solver_state, limits=state.limits)
+        steps, dual = reached.columns["steps"], state.best_dual
+        after_pass = state.dual_is_known & (steps > 0) & (steps % self.setting.problem.n_rows == 0)
+        if after_pass.any():  # these columns have taken each of their rows equally often
+            dual = np.where(after_pass, np.maximum(dual, Certifier(job).linear_dual(reached)), dual)
+        self.state = replace(state, solver_state=reached, window=window.number + 1, best_dual=dual)
+        self.certificate = None
+        self.progress.add(window.share)
+        result = self.result
+        result.passes += len(window.y) / result.survey.n_rows
+        seconds_per_pass = (clock.seconds - self._began + result.training_seconds) / result.passes
+        clock.reserve = SLOWER * max(result.survey.seconds, seconds_per_pass)
         if not (clock.interrupted or clock.timed_out):
-            self.kept = self.at
-            if self.keeper is not None and self.keeper.due():
-                self.keeper.keep(self, self.at)
+            self.resumable = self.state
+            if self.checkpoint is not None and self.checkpoint.due():
+                self.checkpoint.save(self, self.state)
 
-    def _meet(self, window: Window) -> None:
-        """Meet the first window of all, and go on from the estimator's last fit where that is wanted."""
-        memory = getattr(self.svm, "_memory", None) if self.svm.warm_start else None
-        self.setting.meet(window, memory)
-        if memory is not None and self.at.state is None:  # its rows may have been others
+    def _choose_features(self, window: Window) -> None:
+        """Choose kernel and landmarks, and go on from the estimator's last fit under `warm_start`."""
+        memory = self.recipe.memory if self.recipe.estimator.warm_start else None
+        self.setting.choose_features(window, memory)
+        if memory is not None and self.state.solver_state is None:
             state = without_rows(memory.state)
             steps = state.columns["steps"].copy()
-            self.at = replace(
-                self.at, state=state, first_steps=steps, limits=self.at.limits + steps, proven=False
-            )  # fmt: skip
+            self.state = replace(
+                self.state,
+                solver_state=state,
+                first_steps=steps,
+                limits=self.state.limits + steps,
+                dual_is_known=False,  # rows of the last fit may have been others
+            )
 
-    # --- certificates ---------------------------------------------------------------------------------------------
+    # --- certificates -----------------------------------------------------------------------------------------------
 
-    def _check(self) -> None:
-        """Columns within `tol` are finished."""
+    def _finish_columns_within(self, tol: float) -> None:
+        """Let columns whose gap is at most `tol` take no more steps; the next such check is after twice the passes."""
         began = self.clock.seconds
-        found = self._certified(None)
-        self.streamed.training -= self.clock.seconds - began
-        if np.isnan(found.objective).any():  # no time
+        found = self._certify(None)
+        self.result.training_seconds -= self.clock.seconds - began
+        if np.isnan(found.objective).any():  # there was no time
             return
         self._note(found)
-        limits = np.where(found.relative_gap <= self.svm.tol, self.at.steps, self.at.limits)
-        self.at = self.kept = replace(self.at, limits=limits, next_check=2 * self.at.passes)
+        limits = np.where(found.relative_gap <= tol, self.state.steps, self.state.limits)
+        self.state = self.resumable = replace(self.state, limits=limits, next_check=2 * self.state.passes)
 
-    def _certified(self, tally: Tally | None) -> Certificate:
-        """Read the file once more for the objective; nan where the time or the user ends that."""
-        clock, interrupted, state = self.clock, self.clock.interrupted, self.at.state
-        assert state is not None
+    def _certify(self, score: StreamScore | None) -> Certificate:
+        """Read the file once more for the certificate; nan where time or Ctrl-C ends that."""
+        clock, interrupted, state = self.clock, self.clock.interrupted, self.state
+        assert state.solver_state is not None
 
         def go_on(window: Window) -> bool:
-            self.work.done(window.share)
-            clock.timed_out |= clock.seconds > clock.max_time
-            return clock.interrupted == interrupted and not clock.seconds > clock.max_time
+            self.progress.add(window.share)
+            late = clock.seconds > clock.max_time
+            clock.timed_out |= late
+            return clock.interrupted == interrupted and not late
 
-        sloped = bool((self.at.dual == -np.inf).any())  # no whole pass, or not of a kind that proves something
+        by_slope = bool((state.best_dual == -np.inf).any())
         n_chunks = max(1, self.n_chunks // 2)  # predictions and losses take memory, too
         with closing(windows(self.source, n_chunks, prepare=self.prepare)) as read:
-            found = judged(read, self.setting, state, sloped=sloped, tally=tally, go_on=go_on)
-        self.work.end_reading()
+            found = objective_and_bound(
+                read, self.setting, state.solver_state, by_slope=by_slope, score=score, go_on=go_on
+            )
+        self.progress.end_reading()
         if found is None:
-            return self._unknown()
-        return Certificate(found[0], np.maximum(self.at.dual, found[1]), self._zero(state))
+            return self._no_certificate()
+        objective, bound = found
+        return Certificate(objective, np.maximum(state.best_dual, bound), self._zero_objectives())
 
-    def _unknown(self) -> Certificate:
-        nothing = np.full(len(self.at.dual), np.nan)
-        return Certificate(nothing, nothing, self._zero(self.at.state))
+    def _no_certificate(self) -> Certificate:
+        unknown = np.full(len(self.state.best_dual), np.nan)
+        return Certificate(unknown, unknown, self._zero_objectives())
 
-    def _zero(self, state: State | None) -> np.ndarray:
-        known = self.setting.whole.zero
-        return state.columns["zero_objective"].copy() if known is None and state is not None else np.asarray(known)
+    def _zero_objectives(self) -> np.ndarray:
+        known, state = self.setting.problem.zero, self.state.solver_state
+        if known is not None:
+            return np.asarray(known)
+        assert state is not None
+        return state.columns["zero_objective"].copy()
 
     def _note(self, found: Certificate) -> None:
-        """Keep a certificate of the state as it is, and tell of it."""
-        self.known = found
+        """Keep the certificate of the present model, and add it to the history."""
+        self.certificate = found
         record = {
-            "step": int(self.at.steps.max()),
+            "step": int(self.state.steps.max()),
             "objective": float(found.objective.mean()),
             "gap": float(found.gap.max()),
             "seconds": self.clock.seconds,
         }
-        before = [old for old in self.at.history if old["step"] != record["step"]]
-        self.at = replace(self.at, history=(*before, record))
+        earlier = [other for other in self.state.history if other["step"] != record["step"]]
+        self.state = replace(self.state, history=(*earlier, record))
         if self.record is not None:
             self.record(record)
 
     def solution(self, scored: bool) -> Solution:
-        """Everything about the run, with a certificate if there is time for one."""
-        clock, found = self.clock, self.known
-        tally = Tally(numbers=not self.setting.of_classes) if scored else None
-        if found is None or tally is not None:
+        """The model reached, with a certificate if there is time for one; `scored`: with its score, too."""
+        clock, found = self.clock, self.certificate
+        score = StreamScore(numbers=not self.setting.of_classes) if scored else None
+        if found is None or score is not None:
             left_out = clock.interrupted or (clock.timed_out and not clock.worth_certifying)
             try:
-                found = self._unknown() if left_out else self._certified(tally)
-            except KeyboardInterrupt:  # a second one; the first ended the steps, or this
-                found = self._unknown()
+                found = self._no_certificate() if left_out else self._certify(score)
+            except KeyboardInterrupt:  # the second Ctrl-C: the first one ended the steps, or the certificate
+                found = self._no_certificate()
             self._note(found)
-        if tally is not None and not np.isnan(found.objective).any():
-            self.streamed.score = tally.score
-        self.streamed.seconds = clock.seconds
-        state = self.at.state
+        if score is not None and not np.isnan(found.objective).any():
+            self.result.score = score.score
+        self.result.seconds = clock.seconds
+        state = self.state.solver_state
         assert state is not None
-        model = state.model().astype(self.streamed.look.dtype, copy=False)
-        return Solution(state, model, found, list(self.at.history), clock.timed_out, clock.interrupted)
+        model = state.model().astype(self.result.survey.dtype, copy=False)
+        return Solution(state, model, found, list(self.state.history), clock.timed_out, clock.interrupted)
+
+
+def _first_state(setting: Setting) -> StreamState:
+    """The state before the first window."""
+    schedule, n_rows = setting.schedule, setting.problem.n_rows
+    one_by_one = schedule.batch == 1
+    # The last batch of a window may be short, and makes steps of batches uncertain: these runs end with whole passes.
+    limits = schedule.steps(n_rows).astype(np.float64) if one_by_one else np.full(len(n_rows), np.inf)
+    return StreamState(
+        limits=np.minimum(limits, schedule.max_steps),
+        first_steps=np.zeros(len(n_rows), np.int64),
+        best_dual=np.full(len(n_rows), -np.inf),
+        dual_is_known=one_by_one and schedule.sampling != "replacement" and setting.recipe.loss in LINEAR_DUALS,
+    )

@@ -1,4 +1,4 @@
-"""How the rows of a window meet an estimator: its kernel and landmarks, its columns, and what becomes of its model."""
+"""Setting: the training problem of a stream, which every window has a part in, and the model that comes of it."""
 
 from __future__ import annotations
 
@@ -11,76 +11,68 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import validation
-from pegasos.estimators.recipe import FeatureMap
+from pegasos.estimators.recipe import FeatureMap, Recipe
 from pegasos.estimators.targets import recipe_of
+from pegasos.estimators.totals import shared_problem
 from pegasos.estimators.warm_start import Memory, without_rows
 from pegasos.problem.job import Job
 from pegasos.rows import squares_of
-from pegasos.solver.solve import Solution
-from pegasos.streaming.survey import Look
-from pegasos.streaming.whole import whole_of
+from pegasos.solver.stream import Solution
+from pegasos.streaming.survey import StreamSurvey
 from pegasos.streaming.windows import Window
 
 
 class Setting:
-    """What is the same for all windows of a stream; the first window decides what `look` could not.
+    """What is the same for all windows of a stream.
 
     Attributes
     ----------
-    svm : PegasosClassifier or PegasosRegressor
-    whole : Whole
+    recipe : Recipe
+    problem : SharedProblem
         The problem that all rows pose.
     schedule : Schedule
-    loss : Loss
-    met : bool
-        Whether the first window was met.
+    features : FeatureMap or None
+        Kernel and landmarks; None until `choose_features` has seen the first window.
     """
 
-    def __init__(self, svm, look: Look):
-        self.svm, self.look, self.recipe = svm, look, recipe_of(svm)
-        self.whole = whole_of(svm, look, np.dtype(look.dtype))
-        self.schedule, self.loss = self.recipe.schedule(), self.recipe.loss
-        self.met = False
-        self.features: Any = None  # a `FeatureMap`
-        self.row: Any = None  # one row of the first window, for its shape and type
-        self.classes: np.ndarray = np.empty(0, np.intp)  # of the rows of the first window
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of the problem."""
-        return len(self.whole.lam)
+    def __init__(self, recipe: Recipe, survey: StreamSurvey):
+        self.recipe = recipe
+        self.problem = shared_problem(recipe, survey.totals, np.dtype(survey.dtype), weighted=False)
+        self.schedule = recipe.schedule()
+        self.features: Any = None
+        self._row: Any = None  # one row of the first window, for its shape and type
+        self._first_codes: np.ndarray = np.empty(0, np.intp)  # classes of the rows of the first window
 
     @property
     def of_classes(self) -> bool:
         """Whether labels are classes, not numbers."""
-        return "classes_" in self.whole.attributes
+        return self.problem.classes is not None
 
-    def meet(self, window: Window, memory: Memory | None) -> None:
-        """Meet the first window of the first pass: it decides on the width of a kernel, and on landmarks.
-
-        A `memory` to go on from has its landmarks.
-        """
-        svm = self.svm
-        validate_data(svm, window.X[:1], accept_sparse="csr", dtype=[np.float64, np.float32])
-        kernel, self.met = self.recipe.kernel(window.X, None), True
-        self.features = FeatureMap(kernel, self.recipe.bias)
-        self.recipe.definite(window.X, kernel)  # warns of kernel values that underflow
+    def choose_features(self, window: Window, memory: Memory | None) -> None:
+        """Let the first window decide on the width of a kernel and on landmarks; those of a `memory` stay."""
+        recipe = self.recipe
+        validate_data(recipe.estimator, window.X[:1], accept_sparse="csr", dtype=[np.float64, np.float32])
+        kernel = recipe.kernel(window.X, None)
+        self.features = FeatureMap(kernel, recipe.bias)
+        recipe.definite(window.X, kernel)  # warns of kernel values that underflow
         landmarks = None
         if memory is not None:
             memory.check_resumes(self.resume_key, "warm_start")
             landmarks = memory.landmarks
         if landmarks is None:
-            landmarks = self.recipe.landmarks(window.X, kernel, self.schedule.seed)
+            landmarks = recipe.landmarks(window.X, kernel, self.schedule.seed)
         self.features = replace(self.features, landmarks=landmarks)
-        self.row, self.classes = window.X[:1].copy(), window.y if self.of_classes else self.classes
-        validation.check_magnitudes(window.X, self._squares(window.X), kernel, self.recipe.bias)
+        self._row = window.X[:1].copy()
+        if self.of_classes:
+            self._first_codes = window.y
+        validation.check_magnitudes(window.X, self._squares(window.X), kernel, recipe.bias)
 
     def job(self, window: Window) -> Job:
-        """The rows of a window, and their part of the problem."""
+        """The rows of a window, and their part in the problem."""
         X, squares = window.X, self._squares(window.X)
         validation.check_magnitudes(X, squares, self.features.kernel, self.features.bias, hints=False)
         rows = self.recipe.rows(X, replace(self.features, squares=squares), replace(self.schedule, max_passes=1))
-        return Job(rows, self.whole.problems(window.y), self.schedule, loss=self.loss)
+        return Job(rows, self.problem.problems(window.y), self.schedule, loss=self.recipe.loss)
 
     def _squares(self, X) -> np.ndarray | None:
         return squares_of(X) if self.features.kernel.from_features else None
@@ -88,31 +80,29 @@ class Setting:
     @property
     def resume_key(self) -> dict[str, Any]:
         """What cannot change from one fit to the next that goes on from it."""
-        return self.recipe.resume_key(self.features, self.whole.attributes)
+        return self.recipe.resume_key(self.features, self.problem.attributes)
 
     @property
     def _offset(self) -> Any:
-        return 0.0 if self.of_classes else self.whole.offset
+        return 0.0 if self.of_classes else self.problem.offset
 
     def _attributes(self, model: np.ndarray) -> dict[str, Any]:
-        """What predicting needs of a model."""
-        model = model.astype(self.row.dtype, copy=False)
-        found = self.recipe.model_attributes(model, self.row, self.features, self._offset)
-        return found | self.whole.attributes
+        """The fitted attributes that predicting needs."""
+        model = model.astype(self._row.dtype, copy=False)
+        found = self.recipe.model_attributes(model, self._row, self.features, self._offset)
+        return found | self.problem.attributes
 
     def predictor(self, model: np.ndarray) -> Callable[[Window], tuple[np.ndarray, np.ndarray]]:
         """A function that gives the targets of a window and what a model predicts."""
-        svm = copy(self.svm)
+        svm = copy(self.recipe.estimator)
         recipe_of(svm).store(self._attributes(model))
         labels = svm.classes_.take if self.of_classes else lambda y: y
         return lambda window: (labels(window.y), svm.predict(window.X))
 
     def store(self, solution: Solution) -> None:
-        """Let the estimator have what was found."""
-        svm = self.svm
-        recipe = self.recipe
+        """Give the estimator its fitted attributes, and what a later fit needs to go on from this one."""
+        recipe, landmarks = self.recipe, self.features.landmarks
         recipe.store(self._attributes(solution.model) | recipe.run_attributes(solution))
-        if self.features.landmarks is not None and self.of_classes:
-            recipe.count_support(svm.classes_[self.classes])
-        state = without_rows(solution.state)
-        recipe.remember(state, self.resume_key, None, self.features.landmarks, self._offset)
+        if landmarks is not None and self.of_classes:
+            recipe.count_support(recipe.estimator.classes_[self._first_codes])
+        recipe.remember(without_rows(solution.state), self.resume_key, None, landmarks, self._offset)

@@ -1,4 +1,4 @@
-"""Training an estimator on a source: a look at all rows, the scaler, and the run."""
+"""Training an estimator on a source: the survey of all rows, the scaler, and the run."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 
 from pegasos.estimators import validation
 from pegasos.estimators.progress import progress_shown
-from pegasos.estimators.targets import recipe_of
+from pegasos.estimators.recipe import Recipe
+from pegasos.estimators.targets import RegressorRecipe, recipe_of
 from pegasos.estimators.warm_start import unharmed_by_errors
 from pegasos.io.source import Source
 from pegasos.solver.clock import Clock
-from pegasos.streaming.progress import Work
-from pegasos.streaming.run import Run, Streamed
-from pegasos.streaming.split import Split
-from pegasos.streaming.survey import Look, look
+from pegasos.streaming.prepare import Split
+from pegasos.streaming.progress import StreamProgress
+from pegasos.streaming.run import StreamResult, StreamRun
+from pegasos.streaming.survey import StreamSurvey, survey
 from pegasos.streaming.windows import chunks
 
 
@@ -35,12 +36,12 @@ def fit_stream(
     svm,
     source: Source,
     *,
-    scaler_for: Callable[[Look], Any] = lambda found: None,
+    scaler_for: Callable[[StreamSurvey], Any] = lambda found: None,
     scaling: str = "none",
     split: Split | None = None,
     started: float | None = None,
     scored: bool = False,
-) -> Streamed:
+) -> StreamResult:
     """Train an estimator on the rows of a source.
 
     Parameters
@@ -48,9 +49,9 @@ def fit_stream(
     svm : PegasosClassifier or PegasosRegressor
     source : Source
     scaler_for : callable
-        Gets the first look at the rows and returns a scaler that has `partial_fit`, or None.
+        Called with the survey of the rows; returns a scaler that has `partial_fit`, or None.
     scaling : str
-        What that is, in words, for a checkpoint to know it by.
+        A name for what it returns: a checkpoint of a fit with another one is refused.
     split : Split, optional
         Which rows are held out.
     started : float, optional
@@ -65,55 +66,53 @@ def fit_stream(
     missing = missing_for_stream(svm)
     if missing is not None:
         raise ValueError(missing)
+    recipe, checkpoint = recipe_of(svm), None
     clock = Clock(svm.max_time, time.perf_counter() if started is None else started)
-    keeper = _keeper(svm, source, split, scaling)
-    with progress_shown(type(svm).__name__, svm.verbose) as (record, progress):
-        work = Work(clock, progress, readings=2.0 + recipe_of(svm).schedule().max_passes)
-        known = None if keeper is None else keeper.looked(source, scaler_for)
-        found, scaler = known or _looked(svm, source, work, scaler_for, split)
-        return _trained(svm, Run(svm, source, found, scaler, split, work, record), keeper, scored)
+    if svm.checkpoint is not None:
+        from pegasos.streaming.checkpoint import checkpoint_of
+
+        checkpoint = checkpoint_of(recipe, source, split, scaling)
+    with progress_shown(type(svm).__name__, svm.verbose) as (record, show):
+        progress = StreamProgress(clock, show, readings=2.0 + recipe.schedule().max_passes)
+        known = None if checkpoint is None else checkpoint.survey(source, scaler_for)
+        found, scaler = known or _surveyed(recipe, source, progress, scaler_for, split)
+        run = StreamRun(recipe, source, found, progress, scaler=scaler, split=split, record=record)
+        return _trained(svm, run, checkpoint, scored)
 
 
-def _keeper(svm, source: Source, split: Split | None, scaling: str):
-    """Who keeps checkpoints, or None."""
-    if svm.checkpoint is None:
-        return None
-    from pegasos.streaming.checkpoint import keeper_of
-
-    return keeper_of(svm, source, split, scaling)
-
-
-def _looked(svm, source: Source, work: Work, scaler_for: Callable[[Look], Any], split: Split | None):
-    """A look at all rows and, if the features are to be scaled, a second reading by the scaler's own `partial_fit`."""
-    regression = not hasattr(svm, "class_weight")
-    found = look(source, work, regression=regression, epsilon=getattr(svm, "epsilon", 0.0), split=split)
+def _surveyed(
+    recipe: Recipe, source: Source, progress: StreamProgress, scaler_for: Callable[[StreamSurvey], Any],
+    split: Split | None,
+) -> tuple[StreamSurvey, Any]:  # fmt: skip
+    """The survey, and the scaler or None; a scaler takes a reading of the file of its own."""
+    epsilon = getattr(recipe.estimator, "epsilon", 0.0)
+    found = survey(source, progress, regression=isinstance(recipe, RegressorRecipe), epsilon=epsilon, split=split)
     scaler = scaler_for(found)
     if scaler is None:
         return found, None
-    work.readings += 1
+    progress.readings += 1
     with closing(chunks(source, None if split is None else split.train)) as read:
         for chunk in read:
             if len(chunk.y):
                 scaler.partial_fit(chunk.X)
-            work.done(chunk.share)
-    work.end_reading()
+            progress.add(chunk.share)
+    progress.end_reading()
     return found, scaler
 
 
 @unharmed_by_errors
-def _trained(svm, run: Run, keeper, scored: bool) -> Streamed:
-    clock = run.clock
-    if keeper is not None:
-        keeper.restore(run)
-        run.keeper = keeper
+def _trained(svm, run: StreamRun, checkpoint, scored: bool) -> StreamResult:
+    """Take the steps of a run, from its checkpoint if there is one, and store the result in the estimator."""
+    clock, recipe = run.clock, run.recipe
+    if checkpoint is not None:
+        checkpoint.restore(run)
+        run.checkpoint = checkpoint
     with clock.watching_interrupts():
         run.all_passes()
         if clock.interrupted and not run.has_begun:
             raise KeyboardInterrupt
         solution = run.solution(scored)
     run.setting.store(solution)
-    svm._ended_early = clock.interrupted or clock.timed_out
-    if keeper is not None and not svm._ended_early:
-        keeper.done()
-    recipe_of(svm).warn_if_missed(solution)
-    return run.streamed
+    recipe.close_checkpoint(checkpoint, solution)
+    recipe.warn_if_missed(solution)
+    return run.result

@@ -1,9 +1,9 @@
 """Windows: several chunks, from all over the file, whose rows are in memory together.
 
-Each pass takes the places of the file in a new random order, so that a window mixes rows that lie far apart, and within
-a window the solver draws the rows in its own order. All orders follow from the seed and the number of the pass: threads
-do not change them, and a pass can be taken up in its middle. ``sampling="cyclic"`` keeps the order of the file, and so
-do files that can only be read from their beginning.
+Each pass reads the chunks in a new random order, so that a window mixes rows that lie far apart, and within a window
+the solver draws the rows in its own order. All orders follow from the seed and the number of the pass: threads do not
+change them, and a fit can go on from a checkpoint in the middle of a pass. ``sampling="cyclic"`` keeps the order of the
+file, and so do files that can only be read from their beginning.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from pegasos.backends.threads import blas_threads
 from pegasos.io.source import Chunk, Source
 from pegasos.streaming.prefetch import read_ahead
 
-WINDOW = 32 << 20  # bytes of rows that meet the solver at a time; about as many again are read ahead
+WINDOW = 32 << 20  # bytes of rows in a window; about as many again are read ahead
 
 Prepare = Callable[[Chunk], Chunk]
 
 
 @dataclass(frozen=True)
 class Window:
-    """Rows that meet the solver together."""
+    """Rows that are in memory together."""
 
     number: int  # within its pass
     X: Any
@@ -36,16 +36,16 @@ class Window:
     share: float  # of the file
 
 
-def order_of(source: Source, seed: int, passes: int, sampling: str) -> Sequence[int] | None:
-    """The order of the places in one pass; None: that of the file."""
+def pass_order(source: Source, seed: int, passes: int, sampling: str) -> Sequence[int] | None:
+    """The order in which one pass reads the places of a file; None: that of the file."""
     if source.n_places is None or sampling == "cyclic":
         return None
     return np.random.default_rng([seed, passes]).permutation(source.n_places).tolist()
 
 
-def chunks_of_window(bytes_a_chunk: float) -> int:
+def chunks_per_window(bytes_per_chunk: float) -> int:
     """Chunks that make a window."""
-    return max(1, round(WINDOW / max(1.0, bytes_a_chunk)))
+    return max(1, round(WINDOW / max(1.0, bytes_per_chunk)))
 
 
 def chunks(source: Source, prepare: Prepare | None = None) -> Generator[Chunk, None, None]:
@@ -66,7 +66,7 @@ def windows(
         while found := list(islice(read, n_chunks)):
             share = sum(chunk.share for chunk in found)
             X, y = joined(found)
-            del found  # the solver may take long over what was made of them
+            del found  # or the chunks would be in memory beside the window that was made of them
             if len(y):
                 yield Window(number, X, y, share)
             del X, y
