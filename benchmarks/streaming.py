@@ -1,7 +1,7 @@
 """A file of 4 GB, more than the memory it is given: how fast is it learnt from, and how much memory does that take?
 
 The file is LIBSVM text made here: rows of about 75 of 47 236 features, whose labels follow a planted model but for a
-tenth. `pegasos train --stream yes` reads it for a look, for each pass and for the certificate. What bounds it is
+tenth. `pegasos train --stream yes` reads it for a survey, for each pass and for the certificate. What bounds it is
 reading alone, by the same reader in the same order, and the solver's own rate on rows that are in memory; the slower of
 the two is the measure. All is measured in fresh processes, and the file is in the system's cache for all alike.
 """

@@ -291,7 +291,7 @@ def _first_state(setting: Setting) -> StreamState:
     """The state before the first window."""
     schedule, n_rows = setting.schedule, setting.problem.n_rows
     one_by_one = schedule.batch == 1
-    # The last batch of a window may be short, and makes steps of batches uncertain: these runs end with whole passes.
+    # The last batch of a window may be short: how many steps a pass takes is not known, and passes are counted instead.
     limits = schedule.steps(n_rows).astype(np.float64) if one_by_one else np.full(len(n_rows), np.inf)
     return StreamState(
         limits=np.minimum(limits, schedule.max_steps),
