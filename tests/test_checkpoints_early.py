@@ -17,7 +17,7 @@ from checkpointed import Killed, assert_same_bits, killed_after, quietly
 from conftest import classes_problem
 from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor
 from pegasos.container import file as container
-from pegasos.estimators import base
+from pegasos.estimators import training
 from pegasos.solver.clock import Clock
 
 N = 300
@@ -146,7 +146,7 @@ MATRIX = pytest.mark.parametrize("params", [RBF, dict(solver="sdca", **RBF), dic
 
 def without_matrix(model, monkeypatch):
     """The model under a time limit that leaves none for its kernel matrix."""
-    monkeypatch.setattr(base, "MATRIX_TIME", -1e9)
+    monkeypatch.setattr(training, "MATRIX_TIME", -1e9)
     return clone(model).set_params(max_time=1e6)
 
 
