@@ -14,7 +14,7 @@ from pegasos import Checkpoint, PegasosClassifier, PegasosSearchCV
 from pegasos.estimators import devices
 from pegasos.problem.schedule import Schedule
 from pegasos.search import cell_scoring, kernel_cache, shared_runs
-from pegasos.search.results import Board
+from pegasos.search.results import Results
 
 __all__ = ["card"]
 pytestmark = [needs_any, pytest.mark.usefixtures("card")]
@@ -146,14 +146,14 @@ def test_csr_rows_are_searched_with_and_without_a_kernel():
 @pytest.mark.parametrize("devices", [["cuda", "cuda:tf32"], ["cuda:tf32", "cuda"]])
 def test_precisions_of_one_grid_do_not_mix(devices, monkeypatch):
     seen = {}
-    add = cell_scoring._Cell.add
+    add = cell_scoring.CellColumns.add
 
-    def noting(cell, positions, values, steps):
+    def noting(cell, columns, values, steps):
         seen.setdefault(len(seen), values["test"].copy())
-        add(cell, positions, values, steps)
+        add(cell, columns, values, steps)
 
-    monkeypatch.setattr(cell_scoring._Cell, "add", noting)
-    monkeypatch.setattr(cell_scoring.Harvest, "_by_hits", lambda *args: False)
+    monkeypatch.setattr(cell_scoring.CellColumns, "add", noting)
+    monkeypatch.setattr(cell_scoring.CellScoring, "_score_by_accuracy", lambda *args: False)
     one = [(np.arange(24), np.arange(24, 48))]
     together = PegasosSearchCV(svm(**RBF), {"device": devices}, cv=one, refit=False).fit(X, Y)
     for device in devices:
@@ -168,20 +168,20 @@ def test_precisions_of_one_grid_do_not_mix(devices, monkeypatch):
 def test_a_search_that_runs_out_of_memory_on_the_way_scores_each_cell_once(monkeypatch, refused):
     grid = {"C": [0.1, 1.0, 5.0], "max_passes": [1, 2]}
     expected = PegasosSearchCV(svm(device="cuda", **RBF), grid, cv=2, refit=False).fit(X, Y)
-    of_one_fold, keep, calls, kept = cell_scoring.Harvest._of_one_fold, Board._keep, [], []
+    score_fold, store, calls, kept = cell_scoring.CellScoring._score_fold, Results._store, [], []
 
     def refusing(self, state, which):
         calls.append(1)
         if len(calls) == refused:
             raise MemoryError("full")
-        of_one_fold(self, state, which)
+        score_fold(self, state, which)
 
-    def counting(board, candidate, fold, result):
+    def counting(results, candidate, fold, result):
         kept.append((candidate, fold.number))
-        keep(board, candidate, fold, result)
+        store(results, candidate, fold, result)
 
-    monkeypatch.setattr(cell_scoring.Harvest, "_of_one_fold", refusing)
-    monkeypatch.setattr(Board, "_keep", counting)
+    monkeypatch.setattr(cell_scoring.CellScoring, "_score_fold", refusing)
+    monkeypatch.setattr(Results, "_store", counting)
     found = PegasosSearchCV(svm(device="cuda", **RBF), grid, cv=2, refit=False).fit(X, Y)
     assert len(calls) > refused
     assert sorted(kept) == [(candidate, fold) for candidate in range(6) for fold in range(2)]

@@ -156,9 +156,9 @@ def test_memory_of_a_worker_is_not_fetched_anew_for_every_block(client):
         import resource
         from contextlib import nullcontext
 
-        from pegasos.distributed.malloc import heap_kept
+        from pegasos.distributed.malloc import keep_freed_memory
 
-        with heap_kept() if kept else nullcontext():
+        with keep_freed_memory() if kept else nullcontext():
             before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
             for _ in range(100):
                 np.ones(2**17)

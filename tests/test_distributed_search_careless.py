@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from dask_search import SEEDED, X, Y, assert_same_cells, distributed, local, search, two_workers
 from pegasos import PegasosClassifier
-from pegasos.distributed.search import _Spread
+from pegasos.distributed.search import _PartQueue
 
 
 @pytest.fixture(scope="module")
@@ -182,15 +182,15 @@ def test_a_part_that_no_worker_survives_is_an_error(client, tmp_path):
 
 
 def test_rows_that_are_lost_with_all_workers_are_sent_again(client, monkeypatch):
-    wait, losses = _Spread._wait, []
+    wait, losses = _PartQueue._wait, []
 
     def lose_and_wait(self):
         if len(losses) < most:
-            losses.append(self.cluster.data)
-            client.cancel([self.cluster.data], force=True)  # the scheduler then does as if all who had it were gone
+            losses.append(self.workers.data)
+            client.cancel([self.workers.data], force=True)  # the scheduler then does as if all who had it were gone
         wait(self)
 
-    monkeypatch.setattr(_Spread, "_wait", lose_and_wait)
+    monkeypatch.setattr(_PartQueue, "_wait", lose_and_wait)
     most = 2
     assert_same_cells(search(client).fit(X, Y), local().fit(X, Y))
     assert len(losses) == 2

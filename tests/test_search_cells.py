@@ -144,7 +144,7 @@ def test_every_grid_equals_grid_search(grid, params):
 
 
 @pytest.mark.parametrize("params", [dict(), dict(kernel="rbf"), dict(solver="sdca", average="weighted")], ids=str)
-def test_stops_come_in_another_order_on_each_pair_of_classes(params):
+def test_read_points_come_in_another_order_on_each_pair_of_classes(params):
     grid = [{"max_iter": [30, 95], "lam": [0.01, 0.1]}, {"max_passes": [1, 2.4], "lam": [0.01, 0.1]}]
     assert_same_cells(*both(classifier(multi_class="ovo", **params), grid, X, UNEVEN, StratifiedKFold(3)))
 
@@ -338,13 +338,13 @@ def test_transformers_see_the_training_rows_of_their_fold_only(split):
         np.testing.assert_array_equal(seen, train)
 
 
-# --- slabs, memory and threads --------------------------------------------------------------------
+# --- batches of columns, memory and threads -------------------------------------------------------
 
 MANY = {"lam": np.logspace(-3, 0, 15).tolist(), "max_passes": [2]}  # 135 columns over three folds and classes
 
 
 @pytest.fixture(scope="module")
-def in_one_slab():
+def in_one_batch():
     """Searches with ample room."""
     return {
         (kind, solver): PegasosSearchCV(
@@ -360,12 +360,12 @@ def in_one_slab():
 )  # the kernel matrix takes 0.05
 @pytest.mark.parametrize("solver", ["pegasos", "sdca"])
 @pytest.mark.parametrize("kind", ["dense", "rbf"])
-def test_room_and_threads_do_not_matter(monkeypatch, in_one_slab, kind, solver, cache_size, n_threads):
+def test_room_and_threads_do_not_matter(monkeypatch, in_one_batch, kind, solver, cache_size, n_threads):
     monkeypatch.setattr(shared_runs, "blas_threads", lambda: n_threads)
     rows, params = KINDS[kind]
     estimator = classifier(solver=solver, cache_size=cache_size, **params)
     found = PegasosSearchCV(estimator, MANY, cv=THIRDS, refit=False, scoring=AGREEMENT).fit(rows, Y)
-    assert_same_cells(found, in_one_slab[kind, solver])
+    assert_same_cells(found, in_one_batch[kind, solver])
 
 
 @pytest.mark.parametrize("params", [dict(), dict(kernel="rbf", average=False)], ids=str)

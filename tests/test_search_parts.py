@@ -38,7 +38,7 @@ def values(part, name):
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 5])
-def test_one_group_is_cut_by_lam_into_two_even_slabs_a_worker(n_workers):
+def test_one_group_is_cut_by_lam_into_two_even_parts_a_worker(n_workers):
     parts = parts_of(PegasosClassifier(), {"lam": LAMS}, n_workers)
     assert len(parts) == 2 * n_workers
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
@@ -46,7 +46,7 @@ def test_one_group_is_cut_by_lam_into_two_even_slabs_a_worker(n_workers):
     assert all(before[1] < after[0] for before, after in pairwise(ranges))
 
 
-def test_slabs_are_no_narrower_than_is_worth_a_run():
+def test_parts_have_no_fewer_columns_than_are_worth_a_run():
     assert len(parts_of(PegasosClassifier(), {"lam": LAMS[:7]}, 50)) == 7  # 350 columns, and 7 lam
     assert len(parts_of(PegasosClassifier(), {"lam": LAMS}, 50, y=TEN_CLASSES < 3, n_folds=3)) == 192 // 32
     assert len(parts_of(PegasosRegressor(), {"C": LAMS[:9]}, 50, y=np.arange(100.0))) == 1
@@ -54,7 +54,7 @@ def test_slabs_are_no_narrower_than_is_worth_a_run():
     assert len(parts_of(PegasosClassifier(multi_class="ovo"), {"lam": LAMS[:2]}, 50)) == 2
 
 
-def test_stops_of_one_run_stay_together():
+def test_read_points_of_one_run_stay_together():
     parts = parts_of(PegasosClassifier(), {"lam": LAMS, "max_passes": [1, 2, 5]}, 3)
     assert len(parts) == 6
     for lam in LAMS:

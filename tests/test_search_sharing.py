@@ -67,9 +67,9 @@ def test_draws_do_not_depend_on_which_folds_run_together(monkeypatch, solves, ke
     svm = PegasosClassifier(kernel=kernel, solver="sdca", max_passes=2, random_state=0)
     grid = {"lam": LAMS[::4]}
     together = PegasosSearchCV(svm, grid, cv=3, refit=False).fit(X, Y).cv_results_
-    monkeypatch.setattr(shared_runs._Run, "_most_columns", lambda run: 1)
+    monkeypatch.setattr(shared_runs.SharedRun, "_most_columns", lambda run: 1)
     apart = PegasosSearchCV(svm, grid, cv=3, refit=False).fit(X, Y).cv_results_
-    assert solves[-9:] == [3] * 9  # a lane each: one fold at one lam
+    assert solves[-9:] == [3] * 9  # a batch each: one fold at one lam
     for fold in range(3):
         np.testing.assert_array_equal(apart[f"split{fold}_test_score"], together[f"split{fold}_test_score"])
 

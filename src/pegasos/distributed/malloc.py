@@ -19,11 +19,11 @@ AT_MOST = 32 * 2**20  # where glibc itself ends up when it may adapt to what is 
 
 
 @contextmanager
-def heap_kept() -> Iterator[None]:
-    """Let what is freed in here stay with the process. One at a time; where the C library is not glibc, no change."""
-    dask_s = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
+def keep_freed_memory() -> Iterator[None]:
+    """A context in which freed memory stays with the process; not for several threads, no change without glibc."""
+    of_dask = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
     libc: Any = ctypes.CDLL(None) if os.name == "posix" else None
-    if not dask_s.isdigit() or not hasattr(libc, "mallopt"):
+    if not of_dask.isdigit() or not hasattr(libc, "mallopt"):
         yield
         return
     libc.mallopt(M_MMAP_THRESHOLD, AT_MOST)
@@ -32,5 +32,5 @@ def heap_kept() -> Iterator[None]:
         yield
     finally:
         libc.mallopt(M_MMAP_THRESHOLD, BY_DEFAULT)
-        libc.mallopt(M_TRIM_THRESHOLD, int(dask_s))
+        libc.mallopt(M_TRIM_THRESHOLD, int(of_dask))
         libc.malloc_trim(0)

@@ -1,4 +1,4 @@
-"""PegasosSearchCV on a Dask client: parts of the grid go to the workers, all results to one board."""
+"""PegasosSearchCV on a Dask client: parts of the grid are trained on the workers, and their results collected."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from pegasos.distributed.clients import is_lost, using_client
-from pegasos.distributed.search_worker import Found, Shared, by_value, pack
+from pegasos.distributed.search_worker import PartResults, SearchInput, pack, task_by_value
 from pegasos.search import PegasosSearchCV as LocalSearchCV
 from pegasos.search.deadline import Deadline
-from pegasos.search.results import Board
+from pegasos.search.results import Results
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -32,8 +32,8 @@ class PegasosSearchCV(LocalSearchCV):
 
     Cells, results and attributes are those of the local search. The rows are sent to each worker once; then workers
     are given parts of the grid, all folds of some of the candidates, two or more parts a worker. Parts are cut between
-    outer parameters and kernels first and then, as slabs of columns, between values of `lam` or `C`; values of
-    `max_iter` and `max_passes` stay together, as stops of one run. A worker takes one part at a time and uses all of
+    outer parameters and kernels first and then between values of `lam` or `C`; values of `max_iter` and `max_passes`
+    stay together, as read points of one run. A worker takes one part at a time and uses all of
     its threads for it. The best is fitted here, on all rows.
 
     A part whose worker is lost runs again on another. Ctrl-C takes back what has not begun.
@@ -116,21 +116,23 @@ class PegasosSearchCV(LocalSearchCV):
         with using_client(self.client) as client:
             return dask.compute(X, y, params, **({} if client is None else {"scheduler": client}))
 
-    def _evaluate(self, evaluate, candidates: dict, X, y, fit_params: dict, board: Board, deadline: Deadline) -> None:
+    def _evaluate(
+        self, evaluate, candidates: dict, X, y, fit_params: dict, results: Results, deadline: Deadline
+    ) -> None:
         with using_client(self.client) as client:
             if client is None:
-                super()._evaluate(evaluate, candidates, X, y, fit_params, board, deadline)
+                super()._evaluate(evaluate, candidates, X, y, fit_params, results, deadline)
                 return
             from pegasos.search.partition import cut, share_draws
 
-            shared = Shared(
-                X, y, fit_params, board.folds, board.scorers, board.metric, self.error_score, self.return_train_score,
-                self.n_jobs, get_config(),
+            given = SearchInput(
+                X, y, fit_params, results.folds, results.scorers, results.metric, self.error_score,
+                self.return_train_score, self.n_jobs, get_config(),
             )  # fmt: skip
             share_draws(candidates, fit_params)
-            cluster = _Cluster(client, shared)
-            parts = cut(candidates, y, fit_params, len(board.folds), cluster.n_workers())
-            _Spread(cluster, parts, board, deadline).run()
+            workers = _Workers(client, given)
+            parts = cut(candidates, y, fit_params, len(results.folds), workers.n_workers())
+            _PartQueue(workers, parts, results, deadline).run()
 
     def __getstate__(self):
         """A connection is no part of the value: a copy or a pickle has none."""
@@ -143,12 +145,12 @@ class PegasosSearchCV(LocalSearchCV):
         return copied
 
 
-class _Cluster:
-    """The workers of a client, with what all parts of a search need."""
+class _Workers:
+    """The workers of a client, each with the rows and all else that every part of a search needs."""
 
-    def __init__(self, client: Client, shared: Shared):
+    def __init__(self, client: Client, given: SearchInput):
         self.client, self.losses = client, 0
-        self.work, self.packed = by_value(), pack(shared)
+        self.task, self.packed = task_by_value(), pack(given)
         self.send()
 
     def n_workers(self) -> int:
@@ -164,10 +166,10 @@ class _Cluster:
     def submit(self, part: dict[int, Any], deadline: Deadline, share: float) -> Future:
         """Have a part evaluated, in that share of the time that is left."""
         packed = pack((list(part.values()), deadline, share))
-        return self.client.submit(self.work, self.data, packed, key=f"pegasos-search-{uuid4().hex}", pure=False)
+        return self.client.submit(self.task, self.data, packed, key=f"pegasos-search-{uuid4().hex}", pure=False)
 
     def send_again(self) -> None:
-        """All workers that held the rows are lost; an error if that happens too often."""
+        """Send the rows again after all workers that held them were lost; an error if that happens too often."""
         self.losses += 1
         if self.losses > MOST_LOSSES:
             raise RuntimeError(
@@ -189,15 +191,15 @@ class _Cluster:
             raise TimeoutError(f"The Dask cluster had no worker for {SECONDS_FOR_WORKERS:g} seconds.") from error
 
 
-class _Spread:
-    """The parts of a search that wait, those that run, and the board that takes their results.
+class _PartQueue:
+    """The parts of a search that wait and those that run; the results of both are collected.
 
     There are as many parts under way as workers, so that a part begins as soon as it is sent: its share of the time is
     then the one it was given, no worker has two while another has none, and Ctrl-C leaves little behind.
     """
 
-    def __init__(self, cluster: _Cluster, parts: list[dict[int, Any]], board: Board, deadline: Deadline):
-        self.cluster, self.board, self.deadline = cluster, board, deadline
+    def __init__(self, workers: _Workers, parts: list[dict[int, Any]], results: Results, deadline: Deadline):
+        self.workers, self.results, self.deadline = workers, results, deadline
         self.waiting = deque(parts)
         self.running: dict[Future, tuple[dict[int, Any], int]] = {}  # a part, and losses before it was sent
         self.warned: set[tuple[type[Warning], str]] = set()
@@ -209,27 +211,27 @@ class _Spread:
                 self._wait()
                 self._take_all([future for future in self.running if future.status != "pending"])
         except BaseException:  # an error, or Ctrl-C: what has not begun need not, and tracebacks would keep the rows
-            self.cluster.take_back(list(self.running))
+            self.workers.take_back(list(self.running))
             raise
 
     def _send_next(self) -> bool:
         """Give work to workers that have none; False: all is done."""
-        n_workers = self.cluster.n_workers() if self.waiting else 0
+        n_workers = self.workers.n_workers() if self.waiting else 0
         while self.waiting and len(self.running) < n_workers and not self.deadline.passed:
             rounds = -(-len(self.waiting) // n_workers)
             part = self.waiting.popleft()
-            future = self.cluster.submit(part, self.deadline, 1 / rounds)
-            self.running[future] = part, self.cluster.losses
+            future = self.workers.submit(part, self.deadline, 1 / rounds)
+            self.running[future] = part, self.workers.losses
         while self.waiting and self.deadline.passed:
             for candidate in self.waiting.popleft():
-                for fold in self.board.folds:
-                    self.board.skip(candidate, fold)
+                for fold in self.results.folds:
+                    self.results.skip(candidate, fold)
         return bool(self.running)
 
     def _wait(self) -> None:
         from distributed import CancelledError, wait
 
-        with self.cluster.client.as_current(), suppress(CancelledError):
+        with self.workers.client.as_current(), suppress(CancelledError):
             wait(list(self.running), return_when="FIRST_COMPLETED")
 
     def _take_all(self, done: list[Future]) -> None:
@@ -241,26 +243,26 @@ class _Spread:
                 self._take(part, future.result())
                 del self.running[future]
             except CancelledError as error:  # the rows were lost with the last worker that had them
-                if is_lost(self.cluster.client, error):
+                if is_lost(self.workers.client, error):
                     raise
                 del self.running[future]
                 self.waiting.appendleft(part)
-                if losses == self.cluster.losses:
-                    self.cluster.send_again()
+                if losses == self.workers.losses:
+                    self.workers.send_again()
             except KilledWorker as error:
                 raise RuntimeError(
                     f"{error.allowed_failures + 1} workers were lost while they trained the same part of the search; "
                     "see their logs, and whether they have enough memory for cache_size."
                 ) from error
 
-    def _take(self, part: dict[int, Any], found: Found) -> None:
+    def _take(self, part: dict[int, Any], found: PartResults) -> None:
         """Keep what was found as if it had been found here."""
-        results = iter(found.results)
+        cells = iter(found.cells)
         for candidate in part:
-            for fold in self.board.folds:
-                self.board.note(candidate, fold, next(results))
-        self.board.skipped += found.skipped
-        self.board.miss_tol(found.missed_tol)
+            for fold in self.results.folds:
+                self.results.add(candidate, fold, next(cells))
+        self.results.skipped += found.skipped
+        self.results.count_missed_tol(found.missed_tol)
         if found.cut_short:
             self.deadline.cut()
         for category, text in found.warned:

@@ -16,13 +16,13 @@ import numpy as np
 from sklearn import config_context
 from threadpoolctl import threadpool_limits
 
-from pegasos.distributed.malloc import heap_kept
-from pegasos.search.results import Board, Fold
+from pegasos.distributed.malloc import keep_freed_memory
+from pegasos.search.results import Fold, Results
 
-_turn = threading.Lock()  # one part at a time has all threads of a worker, and room for its kernel matrix
+_one_at_a_time = threading.Lock()  # a part has all threads of a worker, and room for its kernel matrix
 
 
-class Shared(NamedTuple):
+class SearchInput(NamedTuple):
     """What all parts of a search need, sent to each worker once."""
 
     X: Any
@@ -37,10 +37,10 @@ class Shared(NamedTuple):
     config: dict  # scikit-learn's
 
 
-class Found(NamedTuple):
-    """What a part has found, for the board of the search."""
+class PartResults(NamedTuple):
+    """Results of one part, for those of the whole search."""
 
-    results: list[dict]  # candidate by candidate, fold by fold
+    cells: list[dict]  # candidate by candidate, fold by fold
     skipped: int
     missed_tol: int
     cut_short: bool
@@ -60,7 +60,7 @@ def pack(value: Any) -> list[np.ndarray]:
 
 
 def unpack(parts: list[np.ndarray]) -> Any:
-    """The value again; its arrays are the packed ones, unless these came to lie where compiled loops are slow."""
+    """The value again; its arrays are the packed ones, copied only where they are not aligned for compiled loops."""
     try:
         return pickle.loads(parts[0].data, buffers=[part if _aligned(part) else part.copy() for part in parts[1:]])
     except Exception as error:
@@ -74,43 +74,43 @@ def _aligned(part: np.ndarray) -> bool:
     return part.ctypes.data % 16 == 0
 
 
-def by_value() -> Callable[[list, list], Found]:
-    """`evaluated` in a wrapping that Dask sends as code, since only code reaches a worker without this package."""
+def task_by_value() -> Callable[[list, list], PartResults]:
+    """`evaluated` as a function that Dask sends as code: a worker without this package can then say what is missing."""
 
-    def search_part(shared, part):
+    def search_part(given, part):
         try:
             from pegasos.distributed.search_worker import evaluated
         except ImportError as error:
             raise RuntimeError(
                 f"A worker cannot import pegasos ({error}); install the version that you use here on all workers."
             ) from error
-        return evaluated(shared, part)
+        return evaluated(given, part)
 
     return search_part
 
 
-def evaluated(shared: list[np.ndarray], part: list[np.ndarray]) -> Found:
+def evaluated(given: list[np.ndarray], part: list[np.ndarray]) -> PartResults:
     """Train and score the candidates of a part on all folds, as a search of them alone does."""
     from pegasos.search.dispatch import evaluate
 
-    with _turn:  # the seconds that are left count from here
-        all_parts: Shared = unpack(shared)
+    with _one_at_a_time:  # the seconds that are left count from here
+        search: SearchInput = unpack(given)
         estimators, deadline, share = unpack(part)
-        board = Board(
-            all_parts.scorers, all_parts.folds, len(estimators), error_score=all_parts.error_score,
-            return_train_score=all_parts.return_train_score, watch=lambda done, best: None, metric=all_parts.metric,
+        results = Results(
+            search.scorers, search.folds, len(estimators), error_score=search.error_score,
+            return_train_score=search.return_train_score, on_cell=lambda done, best: None, metric=search.metric,
         )  # fmt: skip
         candidates = dict(enumerate(estimators))
         with (
-            threadpool_limits(_n_threads(all_parts.n_jobs), user_api="blas"),
-            heap_kept(),
-            config_context(**all_parts.config),
+            threadpool_limits(_n_threads(search.n_jobs), user_api="blas"),
+            keep_freed_memory(),
+            config_context(**search.config),
             warnings.catch_warnings(record=True) as warned,
         ):
             warnings.simplefilter("always")
-            evaluate(candidates, all_parts.X, all_parts.y, all_parts.fit_params, board, deadline.within(share))
+            evaluate(candidates, search.X, search.y, search.fit_params, results, deadline.within(share))
     texts = list(dict.fromkeys((warning.category, str(warning.message)) for warning in warned))
-    return Found(board.results, board.skipped, board.missed_tol, deadline.cut_short, texts)
+    return PartResults(results.cells, results.skipped, results.missed_tol, deadline.cut_short, texts)
 
 
 def _n_threads(n_jobs: int | None) -> int:

@@ -1,7 +1,8 @@
-"""Tuning in one solve: every lam, fold and class of a grid is a column.
+"""Hyperparameter search: every lam, fold and class of a grid is a column of one problem and trained in one solve.
 
-`search` is the estimator, `board` keeps and scores the cells, `apart` takes apart what cannot go in one solve
-(pipelines, foreign estimators, odd folds), `wide` runs what can, in `lanes` of columns over the `matrices` of a grid.
+`search` is the estimator, `dispatch` decides how each candidate is trained, `column_plan` lays out the columns of folds
+and `shared_runs` trains them over matrices of `kernel_cache`. `cell_scoring` scores cells (a candidate on a fold) as
+soon as they are trained, by `scored_model` where scores will do, and `results` keeps them.
 """
 
 from pegasos.search.search import PegasosSearchCV

@@ -1,153 +1,185 @@
-"""The harvest of a run: cells are scored as their columns come to their stops."""
+"""Scoring the cells of a shared run as their columns come to their read points."""
 
 from __future__ import annotations
 
 import copy
+import threading
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pegasos.estimators.recipe import EncodedTargets
+from pegasos.estimators.base import PegasosBase
+from pegasos.estimators.recipe import EncodedTargets, FeatureMap
 from pegasos.estimators.targets import recipe_of
 from pegasos.rows import Rows
 from pegasos.rules.state import State
-from pegasos.search.column_plan import Lane, Place
+from pegasos.search.column_plan import LamColumns, SearchData, read_points_of
+from pegasos.search.results import Results
+from pegasos.search.scored_model import scored_model
 from pegasos.utils.arrays import to_device_of, to_host
 
 
-class Harvest:
-    """Collects the scores of cells as their columns come to their stops, and hands complete cells to the board."""
+@dataclass(frozen=True)
+class RunContext:
+    """What the scoring of cells needs to know of the run that trains them."""
 
-    def __init__(self, run: Any, rows: Rows, slab: list[Lane], owners: np.ndarray):
-        self.run, self.rows, self.slab, self.owners = run, rows, slab, owners
-        sizes = [len(lane.lam) for lane in slab]
-        self.lane_of = np.repeat(np.arange(len(slab)), sizes)
+    candidates: dict[int, PegasosBase]
+    data: SearchData
+    features: FeatureMap
+    results: Results
+    scores_only: bool  # scorers see predictions only, so that scores will do and no model has to be made
+    stopped: threading.Event  # set when a batch has failed and no cell has to be scored any more
+
+    @property
+    def estimator(self) -> PegasosBase:
+        """Any of the candidates, which differ in lam and steps only."""
+        return next(iter(self.candidates.values()))
+
+
+class CellScoring:
+    """Collects scores or models of the columns of a batch, and has each cell scored when all of its columns are there.
+
+    Parameters
+    ----------
+    context : RunContext
+    rows : Rows
+        The rows that the batch is trained on.
+    batch : list of LamColumns
+    """
+
+    def __init__(self, context: RunContext, rows: Rows, batch: list[LamColumns]):
+        self.context, self.rows, self.batch = context, rows, batch
+        self.steps, self.numbers = read_points_of(batch)
+        sizes = [each.n_columns for each in batch]
+        self.member = np.repeat(np.arange(len(batch)), sizes)  # of the batch, for each column
         self.first = np.cumsum([0, *sizes[:-1]])
-        self.fold_of = np.array([lane.strand.place.fold.number for lane in slab])[self.lane_of]
-        self.open: dict[tuple[int, int], _Cell] = {}
+        self.fold_of = np.array([each.fold.number for each in batch])[self.member]
+        self.open: dict[tuple[int, int], CellColumns] = {}  # by member and number of the read point
 
     def reached(self, state: State, which: np.ndarray) -> None:
-        """Columns have come to their stops."""
-        if self.run.stopped:
+        """Columns stand at the read points of the mask `which`: what `ReadPoints` calls."""
+        if self.context.stopped.is_set():
             return
         folds = self.fold_of[state.columns["place"]]
         for fold in np.unique(folds):
             chosen = folds == fold
-            self._of_one_fold(state if chosen.all() else state.select(chosen), which[chosen])
+            self._score_fold(state if chosen.all() else state.select(chosen), which[chosen])
 
-    def _of_one_fold(self, state: State, which: np.ndarray) -> None:
-        run, places = self.run, state.columns["place"]
-        place = self.slab[self.lane_of[places[0]]].strand.place
-        index = {"train": place.train, "test": place.test}
-        sides = run.board.sides if run.light else ()
+    def _score_fold(self, state: State, which: np.ndarray) -> None:
+        context, places = self.context, state.columns["place"]
+        members = self.member[places]
+        fold_rows = self.batch[members[0]].of_fold.rows
+        index = {"train": fold_rows.train, "test": fold_rows.test}
+        sides = context.results.sides if context.scores_only else ()
         scores: dict[str, Any] = {side: self.rows.model_scores(index[side], state) for side in sides}
-        if run.light and self._by_hits(place, state, which, scores):
+        if context.scores_only and self._score_by_accuracy(state, which, scores):
             return
-        scores = {side: to_host(values) for side, values in scores.items()}
-        model = None if run.light else to_host(state.model()).astype(run.rows.dtype, copy=False)
-        lanes = self.lane_of[places]
-        owners = np.where(which, self.owners[places], -1)  # of the stops that the columns stand at
-        for lane in np.unique(lanes):
-            own = np.flatnonzero(lanes == lane)
-            for owner in np.unique(owners[own][owners[own] >= 0]):
-                there = own[(owners[own] == owner).any(axis=1)]
-                cell = self.open.setdefault((lane, owner), _Cell(len(self.slab[lane].lam)))
-                values = {side: of_all[there] for side, of_all in scores.items()}
-                if model is not None:
-                    values["model"] = model.T[there]
-                cell.add(places[there] - self.first[lane], values, state.columns["steps"][there])
+        collected = {side: to_host(values) for side, values in scores.items()}
+        if not context.scores_only:
+            collected["model"] = to_host(state.model()).astype(self.rows.dtype, copy=False).T
+        numbers = np.where(which, self.numbers[places], -1)
+        for member in np.unique(members):
+            own = np.flatnonzero(members == member)
+            for number in np.unique(numbers[own][numbers[own] >= 0]):
+                due = own[(numbers[own] == number).any(axis=1)]
+                cell = self.open.setdefault((member, number), CellColumns(self.batch[member].n_columns))
+                values = {name: of_all[due] for name, of_all in collected.items()}
+                cell.add(places[due] - self.first[member], values, state.columns["steps"][due])
                 if cell.complete:
-                    del self.open[lane, owner]
-                    self._complete(self.slab[lane], owner, cell)
+                    del self.open[member, number]
+                    self._score_cell(self.batch[member], number, cell)
 
-    def _by_hits(self, place: Place, state: State, which: np.ndarray, scores: dict[str, Any]) -> bool:
-        """Score all cells at once, where the scores are, if the score is the share of right labels and lanes are whole.
+    def _score_by_accuracy(self, state: State, which: np.ndarray, scores: dict[str, Any]) -> bool:
+        """Score all cells of a fold at once, on the device, where the score is accuracy and all their columns are due.
 
-        Whether that was done; it is what scikit-learn's scorer would find, a hundred times as fast.
+        Returns whether that was done. It is what scikit-learn's scorer would find, a hundred times as fast.
         """
         began, places = time.perf_counter(), state.columns["place"]
-        lanes = self.lane_of[places]
-        first = self.slab[lanes[0]]
-        task, size = first.strand.task, len(first.lam)
-        owners = np.where(which, self.owners[places], -1)
-        whole = len(places) % size == 0 and (owners.reshape(-1, size, owners.shape[1]) == owners[::size, None]).all()
-        together = whole and (lanes.reshape(-1, size) == lanes[::size, None]).all()
-        decided = task.problems.scheme in ("ovr", "binary")
-        if not together or not decided or not self.run.board.counts_hits(self.run.estimator, place.fold):
+        context, members = self.context, self.member[places]
+        first = self.batch[members[0]]
+        fold, targets, size = first.fold, first.of_fold.targets, first.n_columns
+        numbers = np.where(which, self.numbers[places], -1)
+        complete = (
+            len(places) % size == 0
+            and (numbers.reshape(-1, size, numbers.shape[1]) == numbers[::size, None]).all()
+            and (members.reshape(-1, size) == members[::size, None]).all()
+        )
+        largest_wins = targets.problems.scheme in ("ovr", "binary")
+        if not complete or not largest_wins or not context.results.scored_by_accuracy(context.estimator, fold):
             return False
-        found = {}
+        accuracy = {}
         for side, values in scores.items():
             by_class = values.reshape(-1, size, values.shape[1])
-            labels = by_class.argmax(axis=1) if size > 1 else by_class[:, 0] > 0
-            truth = to_device_of(place.fold.codes(side, task.attributes["classes_"]), labels)
-            found[side] = to_host((labels == truth).sum(axis=1)) / values.shape[1]
-        seconds = (time.perf_counter() - began) / max(1, (owners[::size] >= 0).sum())
-        for number, (lane, stops) in enumerate(zip(lanes[::size], owners[::size], strict=True)):
-            for owner in stops[stops >= 0]:
-                candidate = self.slab[lane].stops[owner][0]
-                if self.run.board.has(candidate, place.fold):  # from a try that ran out of memory later
-                    continue
-                right = {side: float(values[number]) for side, values in found.items()}
-                self.run.board.scored(candidate, place.fold, right, seconds)
+            predicted = by_class.argmax(axis=1) if size > 1 else by_class[:, 0] > 0
+            truth = to_device_of(fold.class_codes(side, targets.attributes["classes_"]), predicted)
+            accuracy[side] = to_host((predicted == truth).sum(axis=1)) / values.shape[1]
+        seconds = (time.perf_counter() - began) / max(1, (numbers[::size] >= 0).sum())
+        for i, (member, due) in enumerate(zip(members[::size], numbers[::size], strict=True)):
+            for number in due[due >= 0]:
+                candidate = self.batch[member].read_points[number][0]
+                if not context.results.has(candidate, fold):  # it has after an attempt that ran out of memory later
+                    of_cell = {side: float(values[i]) for side, values in accuracy.items()}
+                    context.results.add_scores(candidate, fold, of_cell, seconds)
         return True
 
-    def _complete(self, lane: Lane, owner: int, cell: _Cell) -> None:
-        run, task, place = self.run, lane.strand.task, lane.strand.place
-        candidate = lane.stops[owner][0]
-        if run.board.has(candidate, place.fold):
+    def _score_cell(self, columns: LamColumns, number: int, cell: CellColumns) -> None:
+        context, fold, targets = self.context, columns.fold, columns.of_fold.targets
+        candidate = columns.read_points[number][0]
+        if context.results.has(candidate, fold):
             return
-        estimator = copy.copy(run.group.candidates[candidate])
-        steps = cell.steps
-        found = task.attributes | run.data.about | {"t_": steps, "n_iter_": int(steps.max())}
-        if not run.light:
-            if run.data.pairwise:
-                found["n_features_in_"] = len(place.train)
-            recipe = recipe_of(estimator)
-            recipe.store(found | self._model_of(cell, task, place.train))
-            recipe.count_support(run.data.y[place.train])
-            run.board.fitted(candidate, place.fold, run.data.wrap(estimator) if run.data.wrap else estimator)
+        estimator = context.candidates[candidate]
+        steps = {"t_": cell.steps, "n_iter_": int(cell.steps.max())}
+        fitted = targets.attributes | context.data.input_attributes | steps
+        if context.scores_only:
+            scores = []
+            for side in context.results.sides:
+                values = cell.values[side].T
+                scores.append((fold.placeholders[side], (values + targets.offset).astype(values.dtype, copy=False)))
+            context.results.score(candidate, fold, scored_model(estimator, fitted, scores), fold.placeholder)
             return
-        recipe_of(estimator).store(found)
-        known = []
-        for side in run.board.sides:
-            scores = cell.values[side].T
-            known.append((place.fold.stand_ins[side], (scores + task.offset).astype(scores.dtype, copy=False)))
-        estimator._known_scores = tuple(known)
-        run.board.fitted(candidate, place.fold, estimator, place.fold.stand_in)
+        train = columns.of_fold.rows.train
+        if context.data.pairwise:
+            fitted["n_features_in_"] = len(train)
+        estimator = copy.copy(estimator)
+        recipe = recipe_of(estimator)
+        recipe.store(fitted | self._model_attributes(cell, targets, train))
+        recipe.count_support(context.data.y[train])
+        in_pipeline = context.data.in_pipeline
+        context.results.score(candidate, fold, in_pipeline(estimator) if in_pipeline else estimator)
 
-    def _model_of(self, cell: _Cell, task: EncodedTargets, train: np.ndarray) -> dict[str, Any]:
+    def _model_attributes(self, cell: CellColumns, targets: EncodedTargets, train: np.ndarray) -> dict[str, Any]:
         """What a fit on the training rows alone would leave on the estimator to predict with."""
-        run, n_state = self.run, self.run.rows.n_state
+        data, features, n_state = self.context.data, self.context.features, self.rows.n_state
         model = cell.values["model"].T
-        model = np.vstack([model[train if run.rows.dual else slice(n_state)], model[n_state:]])  # with the constant's
-        there = to_device_of(train, run.data.X)
-        X = run.data.X[there][:, there] if run.data.pairwise else run.data.X[there]
-        found = run.recipe.model_attributes(model, X, run.features, task.offset)
-        if run.features.landmarks is not None:  # their places among the training rows, in order
+        model = np.vstack([model[train if self.rows.dual else slice(n_state)], model[n_state:]])  # with the constant's
+        recipe = recipe_of(self.context.estimator)
+        found = recipe.model_attributes(model, data.take_X(train), features, targets.offset)
+        if features.landmarks is not None:  # their places among the training rows, in order
             places = np.argsort(train)[np.searchsorted(np.sort(train), found["support_"])]
             order = np.argsort(places)
             found |= {"support_": places[order], "dual_coef_": found["dual_coef_"][:, order]}
-            if not run.data.pairwise:
+            if not data.pairwise:
                 found["support_vectors_"] = found["support_vectors_"][order]
         return found
 
 
-class _Cell:
-    """Scores (and models, if they are wanted) of the columns of one cell, one row each."""
+class CellColumns:
+    """Scores, or models if these are wanted, of the columns of one cell, one row each."""
 
-    def __init__(self, size: int):
+    def __init__(self, n_columns: int):
         self.values: dict[str, np.ndarray] = {}
-        self.steps = np.zeros(size, np.int64)
-        self.missing = size
+        self.steps = np.zeros(n_columns, np.int64)
+        self.missing = n_columns
 
-    def add(self, positions: np.ndarray, values: dict[str, np.ndarray], steps: np.ndarray) -> None:
-        """Some of the columns have come to their stops."""
+    def add(self, columns: np.ndarray, values: dict[str, np.ndarray], steps: np.ndarray) -> None:
+        """Some of the columns have come to their read points after these steps."""
         for name, rows in values.items():
-            room = self.values.setdefault(name, np.empty((len(self.steps), rows.shape[1]), rows.dtype))
-            room[positions] = rows
-        self.steps[positions] = steps
-        self.missing -= len(positions)
+            kept = self.values.setdefault(name, np.empty((len(self.steps), rows.shape[1]), rows.dtype))
+            kept[columns] = rows
+        self.steps[columns] = steps
+        self.missing -= len(columns)
 
     @property
     def complete(self) -> bool:

@@ -10,20 +10,20 @@ LOADING = 3.0  # seconds that the first part of a search may take beyond its sha
 
 
 class Deadline:
-    """When a search has to end; `max_time` None: never."""
+    """When a search, or a part of one, has to end; `max_time` None: never."""
 
-    def __init__(self, max_time: float | None, started: float, whole: Deadline | None = None):
+    def __init__(self, max_time: float | None, started: float, parent: Deadline | None = None):
         self.started = started
         self.max_time = np.inf if max_time is None else max_time
-        self._whole = whole
+        self._parent = parent
         self.cut_short = False  # whether any run ended before its steps were done
         self._begun = False
 
     def cut(self) -> None:
-        """A run ended before its steps were done."""
+        """Note that a run ended before its steps were done."""
         self.cut_short = True
-        if self._whole is not None:
-            self._whole.cut()
+        if self._parent is not None:
+            self._parent.cut()
 
     def __getstate__(self) -> dict:
         """Clocks differ from machine to machine, so a deadline travels as the seconds that are left."""
@@ -49,7 +49,7 @@ class Deadline:
     @property
     def passed(self) -> bool:
         """Whether no time is left for the search as a whole; a part that is late still runs as little as it can."""
-        return self.left == 0.0 if self._whole is None else self._whole.passed
+        return self.left == 0.0 if self._parent is None else self._parent.passed
 
     def at(self, part: float) -> float:
         """``time.perf_counter()`` when that part of what is left will be over."""

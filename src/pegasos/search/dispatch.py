@@ -1,14 +1,15 @@
-"""Every candidate by the fastest way that gives what a fit of its own would give.
+"""How each candidate is trained: by the fastest way that gives what a fit of its own would give.
 
-Candidates that are Pegasos estimators go to `wide`: all folds together, but for folds whose rows repeat or, in cyclic
-order, are not in the order of the data; these go alone, over copies of their rows. A pipeline that ends in one has its
-transformers fitted on each fold, so that nothing leaks, and the rest goes to `wide`. All others are fitted one by one.
+Pegasos estimators are trained in shared runs of all folds. A fold whose rows repeat or, in cyclic order, are not in the
+order of the data has runs of its own, over copies of its rows. A pipeline that ends in a Pegasos estimator has its
+transformers fitted on each fold, so that nothing leaks, and its last step is trained in shared runs of that fold. All
+other estimators are fitted one by one.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -20,36 +21,43 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples
 
-from pegasos.estimators import PegasosClassifier, PegasosRegressor, validation
+from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.targets import recipe_of
-from pegasos.search import shared_runs
-from pegasos.search.column_plan import Data, Place
+from pegasos.search.column_plan import FoldRows, SearchData
 from pegasos.search.deadline import Deadline
-from pegasos.search.grouping import groups_alike
-from pegasos.search.results import Board, Fold
+from pegasos.search.grouping import grouped_by
+from pegasos.search.results import Fold, Results
+from pegasos.search.scored_model import OWN
+from pegasos.search.shared_runs import evaluate_together
 from pegasos.utils.arrays import DeviceMissing
 
-OWN_FITS = (PegasosClassifier.fit, PegasosRegressor.fit)
+OWN_FITS = tuple(own.fit for own in OWN)
+COLUMN_PARAMETERS = ("lam", "C", "max_iter", "max_passes")  # in which the candidates of one run may differ
 
 
-def evaluate(candidates: dict[int, Any], X, y, fit_params: dict, board: Board, deadline: Deadline) -> None:
-    """Train and score all candidates, unfitted estimators, on all folds of the board."""
+def evaluate(candidates: dict[int, Any], X, y, fit_params: dict, results: Results, deadline: Deadline) -> None:
+    """Train and score all candidates, unfitted estimators, on all folds of `results`."""
     ways: dict[tuple[Callable, bool], dict[int, Any]] = {}
     for candidate, estimator in candidates.items():
         ways.setdefault(_way(estimator, fit_params), {})[candidate] = estimator
     left = len(candidates)
-    for (way, _), part in ways.items():
-        way(part, X, y, fit_params, board, deadline.within(len(part) / left))
+    for (train, _), part in ways.items():
+        train(part, X, y, fit_params, results, deadline.within(len(part) / left))
         left -= len(part)
 
 
 def _way(estimator, fit_params: dict) -> tuple[Callable, bool]:
-    """The way of a candidate, and whether its X is a kernel matrix, where other kernels would see features."""
+    """What trains a candidate, and whether its X is a kernel matrix, where other kernels would see features."""
     last = sharing(estimator, fit_params)
     if last is None:
         return _one_by_one, False
-    return (_together, last.kernel == "precomputed") if last is estimator else (_pipelines, False)
+    return (_in_shared_runs, last.kernel == "precomputed") if last is estimator else (_pipelines, False)
+
+
+def take_device_rows(candidates: Iterable, fit_params: dict) -> bool:
+    """Whether all candidates can be trained on rows of a GPU: those that share runs and are no pipelines."""
+    return all(type(each) in OWN and sharing(each, fit_params) is each for each in candidates)
 
 
 def sharing(estimator, fit_params: dict) -> PegasosBase | None:
@@ -64,34 +72,34 @@ def sharing(estimator, fit_params: dict) -> PegasosBase | None:
 
 
 def _is_own(estimator) -> bool:
-    """Whether a fit does what we know it does, with no one looking on."""
+    """Whether a fit does what `fit` of this package does, and has no callbacks, which would have to be called."""
     known = isinstance(estimator, PegasosBase) and type(estimator).fit in OWN_FITS
     return known and not getattr(estimator, "_skl_callbacks", [])
 
 
-def _together(candidates: dict[int, PegasosBase], X, y, fit_params, board: Board, deadline: Deadline) -> None:
-    candidates = _sane(candidates, board.folds, board)
+def _in_shared_runs(candidates: dict[int, PegasosBase], X, y, fit_params, results: Results, deadline: Deadline) -> None:
+    candidates = _valid(candidates, results.folds, results)
     if not candidates:
         return
-    data, places = _data_of(next(iter(candidates.values())), X, y, fit_params, board.folds)
-    by_folds: dict[tuple[int, ...], list] = {}
-    for alike in groups_alike(candidates, besides_columns):
-        cyclic = next(iter(alike.values())).sampling == "cyclic"
-        alone = tuple(number for number, place in enumerate(places) if _stands_alone(place, cyclic))
-        by_folds.setdefault(alone, []).append(alike)
-    left = len(by_folds) * len(places)
-    for alone, groups in by_folds.items():
-        shared = [place for number, place in enumerate(places) if number not in alone]
+    data, folds = _data_of(next(iter(candidates.values())), X, y, fit_params, results.folds)
+    by_separate: dict[tuple[int, ...], list] = {}  # groups of candidates, by the folds that need runs of their own
+    for group in grouped_by(candidates, run_parameters):
+        cyclic = next(iter(group.values())).sampling == "cyclic"
+        separate = tuple(number for number, rows in enumerate(folds) if _needs_own_runs(rows, cyclic))
+        by_separate.setdefault(separate, []).append(group)
+    left = len(by_separate) * len(folds)
+    for separate, groups in by_separate.items():
+        shared = [rows for number, rows in enumerate(folds) if number not in separate]
         if shared:
-            shared_runs.evaluate(groups, data, shared, board, deadline.within(len(shared) / left))
+            evaluate_together(groups, data, shared, results, deadline.within(len(shared) / left))
         left -= len(shared)
-        for number in alone:
-            shared_runs.evaluate(groups, *_by_itself(data, places[number]), board, deadline.within(1 / left))
+        for number in separate:
+            evaluate_together(groups, *_copied(data, folds[number]), results, deadline.within(1 / left))
             left -= 1
 
 
-def _data_of(estimator: PegasosBase, X, y, fit_params: dict, folds: list[Fold]) -> tuple[Data, list[Place]]:
-    """The rows that some of the folds need, checked, and where those of each fold are."""
+def _data_of(estimator: PegasosBase, X, y, fit_params: dict, folds: list[Fold]) -> tuple[SearchData, list[FoldRows]]:
+    """The rows that any of the folds needs, checked, and the places of those of each fold among them."""
     used = np.unique(np.concatenate([part for fold in folds for part in (fold.train, fold.test)]))
     weights = fit_params.get("sample_weight")
     if len(used) < _num_samples(X):
@@ -100,14 +108,14 @@ def _data_of(estimator: PegasosBase, X, y, fit_params: dict, folds: list[Fold]) 
     probe = clone(estimator)
     X, y = recipe_of(probe).checked(X, y)
     weights = validation.check_weights(weights, X)
-    places = [Place(fold, np.searchsorted(used, fold.train), np.searchsorted(used, fold.test)) for fold in folds]
-    return Data(X, y, weights, _seen(probe), pairwise=probe.kernel == "precomputed"), places
+    rows = [FoldRows(fold, np.searchsorted(used, fold.train), np.searchsorted(used, fold.test)) for fold in folds]
+    return SearchData(X, y, weights, _input_attributes(probe), pairwise=probe.kernel == "precomputed"), rows
 
 
-def _sane(candidates: dict[int, PegasosBase], folds: list[Fold], board: Board) -> dict[int, PegasosBase]:
-    """Candidates whose parameters make sense; the others have failed on all folds."""
-    sane: dict[int, PegasosBase] = {}
-    known: dict[str, Any] = {}  # values of parameters that are fine, to look at each once
+def _valid(candidates: dict[int, PegasosBase], folds: list[Fold], results: Results) -> dict[int, PegasosBase]:
+    """Candidates whose parameters are valid; the others have failed on all folds."""
+    valid: dict[int, PegasosBase] = {}
+    known: dict[str, Any] = {}  # values of parameters that are valid, to check each once
     for candidate, estimator in candidates.items():
         try:
             given = estimator.get_params(deep=False)
@@ -120,42 +128,42 @@ def _sane(candidates: dict[int, PegasosBase], folds: list[Fold], board: Board) -
             raise
         except Exception as error:
             for fold in folds:
-                board.failed(candidate, fold, error)
+                results.add_failure(candidate, fold, error)
         else:
-            sane[candidate] = estimator
-    return sane
+            valid[candidate] = estimator
+    return valid
 
 
-def _stands_alone(place: Place, cyclic: bool) -> bool:
-    if (np.diff(place.train) > 0).all():
+def _needs_own_runs(rows: FoldRows, cyclic: bool) -> bool:
+    if (np.diff(rows.train) > 0).all():
         return False
-    return cyclic or len(np.unique(place.train)) < len(place.train)
+    return cyclic or len(np.unique(rows.train)) < len(rows.train)
 
 
-def _by_itself(data: Data, place: Place) -> tuple[Data, list[Place]]:
+def _copied(data: SearchData, rows: FoldRows) -> tuple[SearchData, list[FoldRows]]:
     """A copy of a fold's rows, in its own order, repeated as they are."""
-    n_train = len(place.train)
-    rows = np.concatenate([place.train, place.test])
-    return data.only(rows), [Place(place.fold, np.arange(n_train), np.arange(n_train, len(rows)))]
+    n_train = len(rows.train)
+    index = np.concatenate([rows.train, rows.test])
+    return data.take(index), [FoldRows(rows.fold, np.arange(n_train), np.arange(n_train, len(index)))]
 
 
-def _pipelines(candidates: dict[int, Pipeline], X, y, fit_params, board: Board, deadline: Deadline) -> None:
-    groups = groups_alike(candidates, lambda pipeline: pipeline.steps[:-1])
-    left = len(groups) * len(board.folds)
+def _pipelines(candidates: dict[int, Pipeline], X, y, fit_params, results: Results, deadline: Deadline) -> None:
+    groups = grouped_by(candidates, lambda pipeline: pipeline.steps[:-1])
+    left = len(groups) * len(results.folds)
     for group in groups:
-        for fold in board.folds:
+        for fold in results.folds:
             if deadline.passed:
                 for candidate in group:
-                    board.skip(candidate, fold)
+                    results.skip(candidate, fold)
             else:
-                _pipeline_on(group, fold, board, deadline.within(1 / left))
+                _pipeline_on(group, fold, results, deadline.within(1 / left))
             left -= 1
 
 
-def _pipeline_on(candidates: dict[int, Pipeline], fold: Fold, board: Board, deadline: Deadline) -> None:
+def _pipeline_on(candidates: dict[int, Pipeline], fold: Fold, results: Results, deadline: Deadline) -> None:
     """Fit the transformers on the fold's training rows, then all last steps together."""
     pipeline = next(iter(candidates.values()))
-    finals = _sane({candidate: each.steps[-1][1] for candidate, each in candidates.items()}, [fold], board)
+    finals = _valid({candidate: each.steps[-1][1] for candidate, each in candidates.items()}, [fold], results)
     if not finals:
         return
     before = clone(pipeline[:-1]) if len(pipeline.steps) > 1 else None
@@ -165,42 +173,40 @@ def _pipeline_on(candidates: dict[int, Pipeline], fold: Fold, board: Board, dead
         X, y = recipe_of(probe).checked(X if before is None else before.fit_transform(X, y), y)
     except Exception as error:
         for candidate in finals:
-            board.failed(candidate, fold, error)
+            results.add_failure(candidate, fold, error)
         return
 
-    def wrap(final):
+    def in_pipeline(final):
         fitted = copy.copy(pipeline)
         fitted.steps = [*([] if before is None else before.steps), (pipeline.steps[-1][0], final)]
         return fitted
 
-    data = Data(X, y, None, _seen(probe), wrap=wrap)
-    place = Place(fold, np.arange(X.shape[0]), np.arange(0))  # a fitted pipeline transforms the test rows itself
-    shared_runs.evaluate(groups_alike(finals, besides_columns), data, [place], board, deadline)
+    data = SearchData(X, y, None, _input_attributes(probe), in_pipeline=in_pipeline)
+    rows = FoldRows(fold, np.arange(X.shape[0]), np.arange(0))  # a fitted pipeline transforms the test rows itself
+    evaluate_together(grouped_by(finals, run_parameters), data, [rows], results, deadline)
 
 
-def _one_by_one(candidates: dict[int, Any], X, y, fit_params, board: Board, deadline: Deadline) -> None:
+def _one_by_one(candidates: dict[int, Any], X, y, fit_params, results: Results, deadline: Deadline) -> None:
     for candidate, estimator in candidates.items():
-        for fold in board.folds:
+        for fold in results.folds:
             if deadline.passed:
-                board.skip(candidate, fold)
+                results.skip(candidate, fold)
                 continue
             result = _fit_and_score(
-                clone(estimator), X, y, scorer=board.scorers, train=fold.train, test=fold.test, verbose=0,
+                clone(estimator), X, y, scorer=results.scorers, train=fold.train, test=fold.test, verbose=0,
                 parameters=None, fit_params=fit_params, score_params=fold.score_params,
-                return_train_score="train" in board.sides, return_n_test_samples=True, return_times=True,
-                error_score=board.error_score,
+                return_train_score="train" in results.sides, return_n_test_samples=True, return_times=True,
+                error_score=results.error_score,
             )  # fmt: skip
-            board.note(candidate, fold, result)
+            results.add(candidate, fold, result)
 
 
-def _seen(estimator) -> dict[str, Any]:
+def _input_attributes(estimator) -> dict[str, Any]:
     """What checking its rows has left on an estimator."""
     names = ("n_features_in_", "feature_names_in_")
     return {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
 
 
-def besides_columns(estimator: PegasosBase) -> dict[str, Any]:
+def run_parameters(estimator: PegasosBase) -> dict[str, Any]:
     """Parameters in which the candidates of one run agree."""
-    return {
-        name: value for name, value in estimator.get_params(deep=False).items() if name not in shared_runs.ON_COLUMNS
-    }
+    return {name: value for name, value in estimator.get_params(deep=False).items() if name not in COLUMN_PARAMETERS}

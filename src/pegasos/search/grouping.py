@@ -1,4 +1,4 @@
-"""Which candidates may share a run: those whose parameters are the same."""
+"""Candidates that agree in some of their parameters, which decides what they can share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 
-def groups_alike(candidates: dict[int, Any], key: Callable[[Any], Any]) -> list[dict[int, Any]]:
+def grouped_by(candidates: dict[int, Any], key: Callable[[Any], Any]) -> list[dict[int, Any]]:
     """Candidates of the same key together."""
     groups: list[tuple[Any, dict[int, Any]]] = []
     for candidate, estimator in candidates.items():

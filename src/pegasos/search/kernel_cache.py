@@ -1,4 +1,4 @@
-"""Kernel matrices over the same rows, one after another, from one product."""
+"""Kernel matrices over the same rows, one after another, from one product of the rows."""
 
 from __future__ import annotations
 
@@ -6,24 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from pegasos.estimators.training import PlacedRows
 from pegasos.kernels import Kernel, inner_products, squared_norms
 from pegasos.rows import in_time_for
 from pegasos.search.grouping import same
 from pegasos.utils.arrays import on_gpu, to_device_of
 
 
-class Matrices:
-    """The kernel matrix of the moment, and the product it came from if both fit into memory.
+class KernelCache:
+    """The last kernel matrix asked for, and the product of the rows it came from if both fit into memory."""
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix, or an array on a GPU
-    seen : the same rows where their norms are computed; None: X
-    """
-
-    def __init__(self, X, seen=None):
-        self.X, self.seen = X, X if seen is None else seen
-        self.n_bytes = float(X.shape[0]) ** 2 * X.dtype.itemsize  # of one matrix
+    def __init__(self, placed: PlacedRows):
+        self.X, self.examined = placed.on_device, placed.examined
+        self.n_bytes = float(self.X.shape[0]) ** 2 * self.X.dtype.itemsize  # of one matrix
         self._products: Any = None
         self._matrix: Any = None
         self._kernel: Kernel | None = None
@@ -33,10 +28,10 @@ class Matrices:
     def squares(self) -> np.ndarray:
         """Squared norms of the rows, in float64."""
         if self._squares is None:
-            self._squares = squared_norms(self.seen)
+            self._squares = squared_norms(self.examined)
         return self._squares
 
-    def of(self, kernel: Kernel, cache_bytes: float, *, more: bool, until: float = np.inf) -> np.ndarray | None:
+    def matrix(self, kernel: Kernel, cache_bytes: float, *, more: bool, until: float = np.inf) -> np.ndarray | None:
         """The matrix of a kernel, valid until the next call; None if it has no room or is not complete `until` then.
 
         `more` kernels will follow, so that the product is worth keeping where it, a matrix and half as much again fit.
@@ -45,7 +40,7 @@ class Matrices:
             return self._matrix
         self._kernel = None
         if self.n_bytes > cache_bytes:
-            self.forget()
+            self.clear()
             return None
         try:
             if self._products is None and more and kernel.from_product and 2.5 * self.n_bytes <= cache_bytes:
@@ -57,7 +52,7 @@ class Matrices:
         except MemoryError:  # of a GPU: its rows can be computed one by one
             if not on_gpu(self.X):
                 raise
-            self.forget()
+            self.clear()
         if self._matrix is not None:
             self._kernel = kernel
         return self._matrix
@@ -66,6 +61,6 @@ class Matrices:
         """Memory of what is kept."""
         return self.n_bytes * sum(kept is not None for kept in (self._products, self._matrix))
 
-    def forget(self) -> None:
-        """Keep nothing."""
+    def clear(self) -> None:
+        """Free the matrix and the product."""
         self._products = self._matrix = self._kernel = None

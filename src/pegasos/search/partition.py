@@ -16,15 +16,15 @@ from sklearn.utils import check_random_state
 
 from pegasos.estimators.base import PegasosBase
 from pegasos.kernels import kernel_class
-from pegasos.search.column_plan import evenly
-from pegasos.search.dispatch import besides_columns, sharing
-from pegasos.search.grouping import groups_alike
-from pegasos.search.shared_runs import NARROWEST
+from pegasos.search.column_plan import split_evenly
+from pegasos.search.dispatch import run_parameters, sharing
+from pegasos.search.grouping import grouped_by
+from pegasos.search.shared_runs import MIN_COLUMNS
 
 PER_WORKER = 2  # parts, so that workers end at about the same time though parts take longer than others
 MOST_PER_WORKER = 8  # parts; more cost more in messages than they gain in balance
 
-Lane = dict[int, Any]  # candidates of one lam, which differ in the number of steps only: stops of one run
+SameLam = dict[int, Any]  # candidates that differ in the number of steps only, so that they share their columns
 
 
 def cut(candidates: dict[int, Any], y, fit_params: dict, n_folds: int, n_workers: int) -> list[dict[int, Any]]:
@@ -32,28 +32,28 @@ def cut(candidates: dict[int, Any], y, fit_params: dict, n_folds: int, n_workers
 
     Families share the product of the rows, a kernel matrix or fitted transformers. Each is cut into as many parts as
     are its share of all columns: between its groups (outer parameters and kernels), as long as that is enough, and only
-    then within groups, by lam. There no part is narrower than a slab that is worth a run, and no worker needs the same
+    then within groups, by lam. There no part has fewer columns than are worth a run, and no worker needs the same
     kernel matrix twice. Many small parts are put together again.
     """
     outputs = _n_outputs(y)
     alone = [[[{number: each}]] for number, each in candidates.items() if sharing(each, fit_params) is None]
     others = {number: each for number, each in candidates.items() if sharing(each, fit_params) is not None}
-    families = [*alone, *(_groups(family) for family in groups_alike(others, _shared))]
-    width = lambda lanes: n_folds * sum(_n_columns(_first(lane), outputs) for lane in lanes)
-    widths = [[width(lanes) for lanes in groups] for groups in families]
-    pieces: list[list[Lane]] = []
+    families = [*alone, *(_groups(family) for family in grouped_by(others, _shared))]
+    width = lambda members: n_folds * sum(_n_columns(_first(same_lam), outputs) for same_lam in members)
+    widths = [[width(group) for group in groups] for groups in families]
+    parts: list[list[SameLam]] = []
     for groups, own, n_parts in zip(families, widths, _shares([sum(own) for own in widths], PER_WORKER * n_workers)):
         if n_parts <= len(groups):
-            pieces += [[lane for i in piece for lane in groups[i]] for piece in evenly(own, n_parts)]
+            parts += [[same_lam for i in part for same_lam in groups[i]] for part in split_evenly(own, n_parts)]
             continue
-        for lanes, columns, n_slabs in zip(groups, own, _shares(own, n_parts)):
-            most = n_slabs if _last(_first(lanes[0])).kernel == "linear" else min(n_slabs, n_workers)
-            n_slabs = max(1, min(most, columns // NARROWEST))
-            pieces += [[lanes[i] for i in piece] for piece in evenly([1] * len(lanes), n_slabs)]
-    pieces.sort(key=width, reverse=True)
-    most = min(len(pieces), MOST_PER_WORKER * n_workers)
-    pieces = [[lane for piece in pieces[turn::most] for lane in piece] for turn in range(most)]
-    return [{number: each for lane in piece for number, each in lane.items()} for piece in pieces]
+        for group, columns, n_batches in zip(groups, own, _shares(own, n_parts)):
+            most = n_batches if _last(_first(group[0])).kernel == "linear" else min(n_batches, n_workers)
+            n_batches = max(1, min(most, columns // MIN_COLUMNS))
+            parts += [[group[i] for i in part] for part in split_evenly([1] * len(group), n_batches)]
+    parts.sort(key=width, reverse=True)
+    most = min(len(parts), MOST_PER_WORKER * n_workers)
+    parts = [[same_lam for part in parts[turn::most] for same_lam in part] for turn in range(most)]
+    return [{number: each for same_lam in part for number, each in same_lam.items()} for part in parts]
 
 
 def share_draws(candidates: dict[int, Any], fit_params: dict) -> None:
@@ -63,11 +63,11 @@ def share_draws(candidates: dict[int, Any], fit_params: dict) -> None:
         for number, each in candidates.items()
         if (last := sharing(each, fit_params)) is not None and _is_global(last.random_state)
     }
-    for family in groups_alike(unseeded, _shared):
-        for lanes in _groups(family):
+    for family in grouped_by(unseeded, _shared):
+        for group in _groups(family):
             seed = check_random_state(None).randint(np.iinfo(np.int32).max)
-            for lane in lanes:
-                for each in lane.values():
+            for same_lam in group:
+                for each in same_lam.values():
                     _last(each).set_params(random_state=seed)
 
 
@@ -75,8 +75,8 @@ def _is_global(random_state) -> bool:
     return random_state is None or random_state is check_random_state(None)
 
 
-def _first(lane: dict[int, Any]) -> Any:
-    return next(iter(lane.values()))
+def _first(candidates: dict[int, Any]) -> Any:
+    return next(iter(candidates.values()))
 
 
 def _last(estimator) -> PegasosBase:
@@ -89,7 +89,7 @@ def _shared(estimator) -> Any:
         return estimator.steps[:-1]
     kind = kernel_class(estimator.kernel)
     if kind.is_linear or kind.is_precomputed:
-        return besides_columns(estimator)
+        return run_parameters(estimator)
     return "a product" if kind.from_product else _kernel(estimator)
 
 
@@ -97,22 +97,22 @@ def _kernel(estimator) -> tuple:
     return (estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0, estimator.kernel_params)
 
 
-def _groups(family: dict[int, Any]) -> list[list[Lane]]:
-    """Candidates that share runs, lane by lane in the order of lam; groups of equal kernels are neighbours."""
-    groups = groups_alike(family, lambda each: besides_columns(_last(each)))
+def _groups(family: dict[int, Any]) -> list[list[SameLam]]:
+    """Candidates that share runs, in the order of lam; groups of equal kernels are neighbours."""
+    groups = grouped_by(family, lambda each: run_parameters(_last(each)))
     groups.sort(key=lambda group: repr(_kernel(_last(_first(group)))))
-    return [_lanes(group) for group in groups]
+    return [_by_lam(group) for group in groups]
 
 
-def _lanes(group: dict[int, Any]) -> list[Lane]:
-    lanes: dict[str, Lane] = {}
+def _by_lam(group: dict[int, Any]) -> list[SameLam]:
+    by_lam: dict[str, SameLam] = {}
     for number, each in group.items():
-        lanes.setdefault(repr((_last(each).lam, _last(each).C)), {})[number] = each
-    return sorted(lanes.values(), key=lambda lane: _strength(_last(_first(lane))))
+        by_lam.setdefault(repr((_last(each).lam, _last(each).C)), {})[number] = each
+    return sorted(by_lam.values(), key=lambda same_lam: _strength(_last(_first(same_lam))))
 
 
 def _strength(estimator: PegasosBase) -> float:
-    """How weak the regularisation is; whether the value makes sense is for others to say."""
+    """How weak the regularisation is; values that are not valid are refused later."""
     try:
         return -float(estimator.lam) if estimator.lam is not None else float(estimator.C or 1.0)
     except (TypeError, ValueError):

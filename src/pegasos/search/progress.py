@@ -1,4 +1,4 @@
-"""Looking on at a search: cells done and the best score so far, and scikit-learn's callbacks."""
+"""Progress of a search: cells done and the best score so far, and scikit-learn's callbacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 @contextmanager
 def cells_shown(n_cells: int, verbose: int) -> Iterator[Callable[[int, float | None], object]]:
-    """Yield what a `Board` calls: a bar on a terminal or in a notebook, else a line now and then; nothing at 0."""
+    """Yield what `Results` calls after each cell: a bar on a terminal or in a notebook, else a line now and then."""
     if not verbose:
         yield lambda done, best: None
         return
@@ -33,14 +33,14 @@ def cells_shown(n_cells: int, verbose: int) -> Iterator[Callable[[int, float | N
 def _lines(n_cells: int) -> Callable[[int, float | None], None]:
     began = last = time.perf_counter()
 
-    def watch(done: int, best: float | None) -> None:
+    def on_cell(done: int, best: float | None) -> None:
         nonlocal last
         now = time.perf_counter()
         if done == n_cells or now - last > SECONDS_BETWEEN_LINES:
             last = now
             print(f"[PegasosSearchCV] {done} of {n_cells} cells, {_best(best) or 'no score yet'}, {now - began:.1f} s")
 
-    return watch
+    return on_cell
 
 
 def _best(best: float | None) -> str:

@@ -1,4 +1,4 @@
-"""The board of a search: a result for each cell, a candidate on a fold, scored as soon as its model is there."""
+"""The folds of a search, and a result for each cell: a candidate on a fold, scored as soon as it is trained."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
-from pegasos.estimators import PegasosClassifier, PegasosRegressor
-
-OWN = (PegasosClassifier, PegasosRegressor)  # others may predict in their own way
+from pegasos.search.scored_model import OWN, is_classifier_of_ours
 
 
 def pass_rows_on(scorers) -> bool:
-    """Whether scorers do nothing with rows but hand them to a prediction."""
+    """Whether scorers do nothing with rows but hand them to a method of the estimator."""
     return all(type(scorer) in (_Scorer, _PassthroughScorer) for scorer in scorers)
 
 
@@ -37,49 +35,49 @@ class Fold:
     X: Any
     y: Any
     score_params: dict
-    stand_ins: dict[str, np.ndarray] = field(init=False)  # rows without features, known by who they are
+    placeholders: dict[str, np.ndarray] = field(init=False)  # rows without features, recognised by identity
     _codes: dict[str, tuple] = field(init=False, default_factory=dict)
 
     def __post_init__(self):
-        """Make the stand-ins before threads ask for them."""
-        self.stand_ins = {"train": np.empty((len(self.train), 0)), "test": np.empty((len(self.test), 0))}
+        """Make the placeholders before threads ask for them."""
+        self.placeholders = {"train": np.empty((len(self.train), 0)), "test": np.empty((len(self.test), 0))}
 
-    def rows(self, estimator, which: str):
+    def rows(self, estimator, side: str):
         """(X, y) of "train" or "test", as scikit-learn would cut them for this estimator."""
-        if which == "train":
+        if side == "train":
             return _safe_split(estimator, self.X, self.y, self.train)
         return _safe_split(estimator, self.X, self.y, self.test, self.train)
 
-    def stand_in(self, which: str):
-        """The same for those who only pass the rows on: an array of the right length without features."""
-        return self.stand_ins[which], self.targets[which]
+    def placeholder(self, side: str):
+        """(X, y) for scorers that only pass the rows on to a scored model: X has the right length and no features."""
+        return self.placeholders[side], self.targets[side]
 
     @cached_property
     def targets(self) -> dict[str, Any]:
         """Targets of "train" and "test"."""
         return {
-            which: None if self.y is None else _safe_indexing(self.y, index)
-            for which, index in (("train", self.train), ("test", self.test))
+            side: None if self.y is None else _safe_indexing(self.y, index)
+            for side, index in (("train", self.train), ("test", self.test))
         }
 
-    def codes(self, which: str, classes: np.ndarray) -> np.ndarray:
-        """The place of each target among the classes of a fit, -1 for one that is none of them; known once asked."""
-        if which not in self._codes or self._codes[which][0] is not classes:
-            targets = self.targets[which]
+    def class_codes(self, side: str, classes: np.ndarray) -> np.ndarray:
+        """The place of each target among the classes of a fit, -1 for one that is none of them; kept for next time."""
+        if side not in self._codes or self._codes[side][0] is not classes:
+            targets = self.targets[side]
             places = np.minimum(np.searchsorted(classes, targets), len(classes) - 1)
-            self._codes[which] = classes, np.where(classes[places] == targets, places, -1)
-        return self._codes[which][1]
+            self._codes[side] = classes, np.where(classes[places] == targets, places, -1)
+        return self._codes[side][1]
 
     @cached_property
     def params(self) -> dict[str, dict]:
-        """What scorers are given besides for "train" and "test"."""
+        """Other arguments of scorers for "train" and "test"."""
         return {
-            which: _check_method_params(self.X, params=self.score_params, indices=index)
-            for which, index in (("train", self.train), ("test", self.test))
+            side: _check_method_params(self.X, params=self.score_params, indices=index)
+            for side, index in (("train", self.train), ("test", self.test))
         }
 
 
-class Board:
+class Results:
     """Results of all cells as scikit-learn's `_fit_and_score` gives them.
 
     Parameters
@@ -90,35 +88,36 @@ class Board:
     n_candidates : int
     error_score, return_train_score
         As in GridSearchCV.
-    watch : callable
+    on_cell : callable
         Called after each cell with the number of cells done and the best mean score of complete candidates, or None.
     metric : str
-        Which of several scores is meant.
+        The name of the score that is best, where there are several.
     """
 
     def __init__(
         self, scorers, folds: list[Fold], n_candidates: int, *, error_score, return_train_score: bool,
-        watch: Callable[[int, float | None], object], metric: str,
+        on_cell: Callable[[int, float | None], object], metric: str,
     ):  # fmt: skip
         self.scorers, self.folds = scorers, folds
-        self.error_score, self.sides = error_score, ("train", "test") if return_train_score else ("test",)
-        self.watch, self.metric = watch, metric
-        self.results: list[Any] = [None] * (n_candidates * len(folds))
-        self.seconds_of_scoring = 0.0
+        self.error_score = error_score
+        self.sides = ("train", "test") if return_train_score else ("test",)  # parts of a fold that are scored
+        self.on_cell, self.metric = on_cell, metric
+        self.cells: list[Any] = [None] * (n_candidates * len(folds))
+        self.scoring_seconds = 0.0
         self.skipped = 0
         self.missed_tol = 0  # cells whose gap stayed above tol
         self.scoring_error: Exception | None = None
         self._done = 0
         self._best: float | None = None
-        self._lock = threading.RLock()  # runs side by side report here, and a scorer is never called twice at a time
+        self._lock = threading.RLock()  # concurrent batches report here, and scorers are called one at a time
 
-    def only_passes_on(self, estimator) -> bool:
-        """Whether scoring does nothing with rows but hand them to the estimator's own prediction."""
+    def needs_scores_only(self, estimator) -> bool:
+        """Whether scorers do nothing with rows but hand them to an estimator whose predictions follow from scores."""
         scorers = self.scorers._scorers.values() if isinstance(self.scorers, _MultimetricScorer) else [self.scorers]
         return type(estimator) in OWN and pass_rows_on(scorers)
 
-    def fitted(self, candidate: int, fold: Fold, estimator, rows: Callable[[str], tuple] | None = None) -> None:
-        """Score a fitted estimator; `rows` gives (X, y) of a side if not those of the fold."""
+    def score(self, candidate: int, fold: Fold, estimator, rows: Callable[[str], tuple] | None = None) -> None:
+        """Score a fitted estimator; `rows` gives (X, y) of "train" or "test" if not those of the fold."""
         with self._lock:
             self._score(candidate, fold, estimator, rows or (lambda side: fold.rows(estimator, side)))
 
@@ -138,79 +137,79 @@ class Board:
                 raise
             if side == "test":
                 result["score_time"] = time.perf_counter() - began
-        self.seconds_of_scoring += time.perf_counter() - began
-        self.note(candidate, fold, result)
+        self.scoring_seconds += time.perf_counter() - began
+        self.add(candidate, fold, result)
 
-    def counts_hits(self, estimator, fold: Fold) -> bool:
+    def scored_by_accuracy(self, estimator, fold: Fold) -> bool:
         """Whether every score of a fold is the share of right labels."""
         return all(self._is_accuracy(estimator, fold.targets[side], fold.params[side]) for side in self.sides)
 
-    def scored(self, candidate: int, fold: Fold, scores: dict[str, float], seconds: float) -> None:
-        """Keep the scores of a cell, which took so long."""
+    def add_scores(self, candidate: int, fold: Fold, scores: dict[str, float], seconds: float) -> None:
+        """Keep the scores of a cell, which took so long to compute."""
         result: dict[str, Any] = {"fit_error": None, "n_test_samples": len(fold.test), "fit_time": 0.0}
         result |= {"score_time": seconds} | {f"{side}_scores": value for side, value in scores.items()}
         with self._lock:
-            self.seconds_of_scoring += seconds
-            self._keep(candidate, fold, result)
+            self.scoring_seconds += seconds
+            self._store(candidate, fold, result)
 
     def _is_accuracy(self, estimator, y, params: dict) -> bool:
         """Whether the score is the share of right labels, of which scikit-learn's own takes longer than some fits."""
         plain = type(y) is np.ndarray and y.ndim == 1 and y.size > 0 and y.dtype.kind in "iubU"
-        return plain and type(estimator) is PegasosClassifier and not params and self._scored_by_accuracy
+        return plain and is_classifier_of_ours(estimator) and not params and self._scorer_is_accuracy
 
     @cached_property
-    def _scored_by_accuracy(self) -> bool:
+    def _scorer_is_accuracy(self) -> bool:
         scorer = self.scorers
         if type(scorer) is _PassthroughScorer:
             return True
         return type(scorer) is _Scorer and vars(scorer) == vars(get_scorer("accuracy"))
 
-    def failed(self, candidate: int, fold: Fold, error: Exception) -> None:
-        """A cell that cannot be fitted."""
+    def add_failure(self, candidate: int, fold: Fold, error: Exception) -> None:
+        """Keep the error of a cell that cannot be fitted."""
         if isinstance(self.error_score, str):
             raise error
-        self.note(candidate, fold, self._without_scores(fold, "".join(traceback.format_exception(error))))
+        self.add(candidate, fold, self._without_scores(fold, "".join(traceback.format_exception(error))))
 
     def skip(self, candidate: int, fold: Fold) -> None:
-        """A cell there is no time for."""
+        """Leave out a cell that there is no time for."""
         self.skipped += 1
-        self.note(candidate, fold, self._without_scores(fold, None))
+        self.add(candidate, fold, self._without_scores(fold, None))
 
-    def note(self, candidate: int, fold: Fold, result: dict) -> None:
-        """Keep the result of a cell."""
+    def add(self, candidate: int, fold: Fold, result: dict) -> None:
+        """Keep the result of a cell, a dict as scikit-learn's `_fit_and_score` makes it."""
         with self._lock:
-            self._keep(candidate, fold, result)
+            self._store(candidate, fold, result)
 
-    def _keep(self, candidate: int, fold: Fold, result: dict) -> None:
-        self.results[candidate * len(self.folds) + fold.number] = result
+    def _store(self, candidate: int, fold: Fold, result: dict) -> None:
+        self.cells[candidate * len(self.folds) + fold.number] = result
         self._done += 1
         mean = self._mean(candidate)
         if mean is not None and np.isfinite(mean) and (self._best is None or mean > self._best):
             self._best = mean
-        self.watch(self._done, self._best)
+        self.on_cell(self._done, self._best)
 
-    def miss_tol(self, n_cells: int) -> None:
-        """So many cells more ended with a gap above tol."""
+    def count_missed_tol(self, n_cells: int) -> None:
+        """Count cells that ended with a gap above tol."""
         with self._lock:
             self.missed_tol += n_cells
 
     def has(self, candidate: int, fold: Fold) -> bool:
         """Whether the cell is done."""
-        return self.results[candidate * len(self.folds) + fold.number] is not None
+        return self.cells[candidate * len(self.folds) + fold.number] is not None
 
-    def took(self, cells: list[tuple[int, Fold]], seconds: float) -> None:
+    def add_fit_time(self, cells: list[tuple[int, Fold]], seconds: float) -> None:
         """Divide the time of a shared run over its cells."""
         for candidate, fold in cells:
-            result = self.results[candidate * len(self.folds) + fold.number]
+            result = self.cells[candidate * len(self.folds) + fold.number]
             if result is not None:
                 result["fit_time"] += seconds / len(cells)
 
     def name_scores_of_skipped(self) -> None:
         """Give cells without scores the names that a scorer of several has used elsewhere."""
         for side in self.sides:
-            scores = [result[f"{side}_scores"] for result in self.results]
+            scores = [result[f"{side}_scores"] for result in self.cells]
             names = next((score for score in scores if isinstance(score, dict)), None)
-            for result, score in zip(self.results, scores, strict=True):
+            for result, score in zip(self.cells, scores, strict=True):
                 if names is not None and not isinstance(score, dict):
                     result[f"{side}_scores"] = dict.fromkeys(names, score)
 
@@ -226,7 +225,7 @@ class Board:
     def _mean(self, candidate: int) -> float | None:
         """Mean test score of a candidate, None before all its folds are done."""
         first = candidate * len(self.folds)
-        results = self.results[first : first + len(self.folds)]
+        results = self.cells[first : first + len(self.folds)]
         if any(result is None for result in results):
             return None
         scores = [result["test_scores"] for result in results if result is not None]

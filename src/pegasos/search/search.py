@@ -24,7 +24,8 @@ from pegasos.estimators.validation import warn_unconverged
 from pegasos.estimators.warm_start import unharmed_by_errors
 from pegasos.search.deadline import Deadline
 from pegasos.search.progress import SearchTasks, cells_shown
-from pegasos.search.results import OWN, Board, Fold, pass_rows_on
+from pegasos.search.results import Fold, Results, pass_rows_on
+from pegasos.search.scored_model import OWN
 
 REFIT_SHARE = 0.2  # of max_time: one fit, but with a kernel matrix of its own
 
@@ -36,7 +37,7 @@ class PegasosSearchCV(BaseSearchCV):
     What it knows of Pegasos makes it fast:
 
     - values of `lam` or `C`, the classes and the folds are columns of one problem;
-    - values of `max_iter` and `max_passes` are stops of one run: the model is read off on the way;
+    - values of `max_iter` and `max_passes` are read points of one run: the model is read off on the way;
     - kernels (`kernel`, `gamma`, `degree`, `coef0`) are made of one product of the rows;
     - everything else is an outer loop.
 
@@ -139,7 +140,7 @@ class PegasosSearchCV(BaseSearchCV):
         self
         """
         from pegasos.backends.threads import blas_limited  # Numba is imported when a fit first needs it
-        from pegasos.search.dispatch import evaluate, sharing
+        from pegasos.search.dispatch import evaluate, take_device_rows
 
         started = time.perf_counter()
         scorers, metric = self._get_scorers()
@@ -154,24 +155,24 @@ class PegasosSearchCV(BaseSearchCV):
             number: _for_cells(_fresh(base).set_params(**clone(values, safe=False)))
             for number, values in enumerate(candidates)
         }
-        if not all(type(each) in OWN and sharing(each, routed.estimator.fit) is each for each in estimators.values()):
+        if not take_device_rows(estimators.values(), routed.estimator.fit):
             X = devices.on_host(X)  # scikit-learn's scorers know no others beside targets of the host
         folds = self._folds(X, y, routed)
         deadline = Deadline(self.max_time, started)
         tasks = SearchTasks(self, X, y, params)
         with blas_limited(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)):
-            with tasks.search(), cells_shown(len(candidates) * len(folds), self.verbose) as watch:
-                board = Board(
+            with tasks.search(), cells_shown(len(candidates) * len(folds), self.verbose) as on_cell:
+                results = Results(
                     scorers, folds, len(candidates), error_score=self.error_score,
-                    return_train_score=self.return_train_score, watch=watch, metric=metric,
+                    return_train_score=self.return_train_score, on_cell=on_cell, metric=metric,
                 )  # fmt: skip
                 share = 1 - REFIT_SHARE if self.refit else 1.0
-                self._evaluate(evaluate, estimators, X, y, routed.estimator.fit, board, deadline.within(share))
-            self._conclude(candidates, board, scorers, metric)
+                self._evaluate(evaluate, estimators, X, y, routed.estimator.fit, results, deadline.within(share))
+            self._conclude(candidates, results, scorers, metric)
             if self.refit:
                 self._refit(base, X, y, routed.estimator.fit, deadline, tasks)
         tasks.end()
-        self._warn_if_cut(board, deadline)
+        self._warn_if_cut(results, deadline)
         return self
 
     def score(self, X, y=None, **params):
@@ -183,9 +184,11 @@ class PegasosSearchCV(BaseSearchCV):
         rows, y, _ = devices.for_score(X, y, None)
         return super().score(rows if pass_rows_on(scorers) else devices.received(X), y, **params)
 
-    def _evaluate(self, evaluate, candidates: dict, X, y, fit_params: dict, board: Board, deadline: Deadline) -> None:
+    def _evaluate(
+        self, evaluate, candidates: dict, X, y, fit_params: dict, results: Results, deadline: Deadline
+    ) -> None:
         """Have all cells trained and scored by `evaluate`; subclasses may have that done elsewhere."""
-        evaluate(candidates, X, y, fit_params, board, deadline)
+        evaluate(candidates, X, y, fit_params, results, deadline)
 
     def _folds(self, X, y, routed) -> list[Fold]:
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
@@ -205,26 +208,26 @@ class PegasosSearchCV(BaseSearchCV):
             for number, (train, test) in enumerate(splits)
         ]
 
-    def _conclude(self, candidates, board: Board, scorers, metric: str) -> None:
+    def _conclude(self, candidates, results: Results, scorers, metric: str) -> None:
         """cv_results_ and the best of them."""
-        out = board.results
-        _warn_or_raise_about_fit_failures(out, self.error_score)
+        cells = results.cells
+        _warn_or_raise_about_fit_failures(cells, self.error_score)
         if callable(self.scoring):
-            _insert_error_scores(out, self.error_score)
-            board.name_scores_of_skipped()
-        results = self._format_results(candidates, self.n_splits_, out)
-        first = out[0]["test_scores"]
+            _insert_error_scores(cells, self.error_score)
+            results.name_scores_of_skipped()
+        formatted = self._format_results(candidates, self.n_splits_, cells)
+        first = cells[0]["test_scores"]
         self.multimetric_ = isinstance(first, dict)
         if callable(self.scoring) and self.multimetric_:
             self._check_refit_for_multimetric(first)
             metric = self.refit
         if self.refit or not self.multimetric_:
-            self.best_index_ = self._select_best_index(self.refit, metric, results)
+            self.best_index_ = self._select_best_index(self.refit, metric, formatted)
             if not callable(self.refit):
-                self.best_score_ = results[f"mean_test_{metric}"][self.best_index_]
-            self.best_params_ = results["params"][self.best_index_]
+                self.best_score_ = formatted[f"mean_test_{metric}"][self.best_index_]
+            self.best_params_ = formatted["params"][self.best_index_]
         self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
-        self.cv_results_ = results
+        self.cv_results_ = formatted
 
     def _refit(self, base, X, y, fit_params: dict, deadline: Deadline, tasks: SearchTasks) -> None:
         """Fit the best on all rows; in what is left of the time, if that is limited."""
@@ -244,11 +247,11 @@ class PegasosSearchCV(BaseSearchCV):
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
 
-    def _warn_if_cut(self, board: Board, deadline: Deadline) -> None:
-        total = len(board.results)
-        if board.skipped:
+    def _warn_if_cut(self, results: Results, deadline: Deadline) -> None:
+        total = len(results.cells)
+        if results.skipped:
             warn_unconverged(
-                f"max_time={self.max_time:g} left no time for {board.skipped} of {total} cells: they have no score."
+                f"max_time={self.max_time:g} left no time for {results.skipped} of {total} cells: they have no score."
             )
         if deadline.cut_short:
             ended = "max_time" if self.max_time is None else f"max_time={self.max_time:g}"
@@ -256,15 +259,15 @@ class PegasosSearchCV(BaseSearchCV):
                 f"{ended} ended some fits early: their models took fewer steps than asked for, and their scores are "
                 "those of what they have learned."
             )
-        elif board.missed_tol:
+        elif results.missed_tol:
             warn_unconverged(
-                f"At least {board.missed_tol} of {total} cells ended with a gap above tol; give more passes, or use "
+                f"At least {results.missed_tol} of {total} cells ended with a gap above tol; give more passes, or use "
                 "solver='sdca'."
             )
 
 
 def _fresh(base):
-    """A clone of what is a clone already: of our own estimators, whose parameters nobody changes, a copy will do."""
+    """A clone of a clone; of a Pegasos estimator, whose parameters are not changed in place, a copy will do."""
     own = type(base) in OWN
     return copy.copy(base) if own and not isinstance(base.random_state, np.random.RandomState) else clone(base)
 
