@@ -104,7 +104,7 @@ class DistributedBase(HoldsClient, PegasosBase):
         self._warn_if_missed(result)
 
     def _callback(self, tasks: TaskTree, shown) -> Callable[[dict, Callable[[], np.ndarray]], bool]:
-        """A function to call after each round: it shows the round, and is True if a scikit-learn callback stops the fit."""
+        """A function called after each round: it shows the round; True if a scikit-learn callback stops the fit."""
         show_record, show_progress = shown
 
         def after_round(record: dict, model: Callable[[], np.ndarray]) -> bool:
