@@ -12,11 +12,10 @@ import pytest
 from scipy import sparse
 
 from pegasos.distributed import workers as distributed_workers
+from pegasos.distributed.base import plan_of, survey_of
 from pegasos.distributed.partitions import partitions
-from pegasos.distributed.plan import plan_of
-from pegasos.distributed.survey import Question, check, look
 from pegasos.distributed.workers import ThreadWorkers
-from pegasos.estimators.targets import recipe_of
+from pegasos.estimators.targets import ClassifierRecipe, recipe_of
 
 
 @contextmanager
@@ -46,11 +45,12 @@ def placed(svm, X, y, weights=None, *, solvers: int, chunks: int | None = None):
     """Thread workers with the local solvers of an estimator's problem in place, and the plan."""
     workers = ThreadWorkers(solvers)
     X = X if chunks is None else chunked(X, chunks)
-    workers.load(partitions(X, y, weights, of_classes=svm._of_classes, pieces=solvers))
-    looks = workers.over_parts(look, [(Question(svm._of_classes, recipe_of(svm).bias),)] * len(workers.parts))
-    check(looks)
-    plan = plan_of(svm, looks, weights is not None)
-    workers.place(plan, [found.n_rows for found in looks])
+    recipe = recipe_of(svm)
+    classification = isinstance(recipe, ClassifierRecipe)
+    workers.load(partitions(X, y, weights, classification=classification, n_blocks=solvers))
+    survey = survey_of(workers, recipe)
+    plan = plan_of(recipe, survey, weighted=weights is not None)
+    workers.place(plan, survey.sizes)
     return workers, plan
 
 

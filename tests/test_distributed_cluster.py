@@ -136,16 +136,16 @@ def test_rcv1_and_covtype_reach_a_certified_gap_of_a_hundredth(client, parts):
 # --- accidents --------------------------------------------------------------------------------------
 
 
-class Slow(local_solver.Local):
+class Slow(local_solver.LocalSolver):
     """A local solver that takes its time, so that there is a middle of a fit."""
 
-    def round(self, duals, order):
+    def round(self, duals, request):
         time.sleep(0.05)
-        return super().round(duals, order)
+        return super().round(duals, request)
 
 
 def test_a_worker_killed_in_mid_fit_does_not_change_the_gap(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster_module, "Local", Slow)
+    monkeypatch.setattr(cluster_module, "LocalSolver", Slow)
     with two_workers(tmp_path) as client:
         begun, killed = threading.Event(), []
 
@@ -156,19 +156,19 @@ def test_a_worker_killed_in_mid_fit_does_not_change_the_gap(tmp_path, monkeypatc
             killed.append(pid)
 
         model = PegasosClassifier(lam=1e-3, tol=1e-2, local_passes=1, random_state=0, client=client)
-        watch = model._watcher
+        callback = model._callback
 
         def watching(tasks, shown):
-            inner = watch(tasks, shown)
+            inner = callback(tasks, shown)
 
-            def look(record, make):
+            def after_round(record, make):
                 if record["round"] >= 2:
                     begun.set()
                 return inner(record, make)
 
-            return look
+            return after_round
 
-        monkeypatch.setattr(model, "_watcher", watching)
+        monkeypatch.setattr(model, "_callback", watching)
         killer = threading.Thread(target=kill, daemon=True)
         killer.start()
         model.fit(*chunked(X, Y % 2))

@@ -25,8 +25,9 @@ from solving import solve
 da = pytest.importorskip("dask.array")
 import dask  # noqa: E402
 
-from pegasos.distributed import PegasosClassifier, PegasosRegressor, local_solver, partitions, plan, survey, workers  # noqa: E402  # noqa: E402
+from pegasos.distributed import PegasosClassifier, PegasosRegressor, local_solver, partitions, survey, workers  # noqa: E402
 from pegasos.distributed import base as distributed_base  # noqa: E402
+from pegasos.estimators.targets import recipe_of  # noqa: E402
 
 DIGITS, DIGIT = load_digits(return_X_y=True)
 DIGITS = DIGITS[:600] / 16
@@ -65,14 +66,15 @@ def columns_of(model, y):
 
 
 def test_a_round_of_one_local_solver_is_a_pass_of_the_solver_itself():
-    part = partitions.Part(DIGITS, EVEN, None)
+    part = partitions.Partition(DIGITS, EVEN, None)
     model = PegasosClassifier(lam=LAM)
-    found = plan.plan_of(model, [survey.look(part, survey.Question(True, 1.0, False))], False)
-    solver = local_solver.Local([part], found)
-    duals = local_solver.Duals(solver)
+    surveyed = survey.survey_partition(part, survey.SurveyRequest(True, 1.0, False))
+    found = distributed_base.plan_of(recipe_of(model), survey.DataSurvey([surveyed]), weighted=False)
+    solver = local_solver.LocalSolver([part], found)
+    duals = local_solver.DualVariables(solver)
     none = np.zeros((found.n_state, 1))
-    order = local_solver.Order(1, np.ones(1, bool), none, None, np.ones(1), np.ones(1), 2.0, 7)
-    change = solver.round(duals, order).change
+    request = local_solver.RoundRequest(1, np.ones(1, bool), none, None, np.ones(1), np.ones(1), 2.0, 7)
+    change = solver.round(duals, request).change
     problems = one_vs_rest((EVEN > 0).astype(int), 2).with_lam(LAM)
     schedule = Schedule(seed=local_solver.seed_of(7, 1, 0), max_passes=2, certified=False)
     expected = solve(DenseRows(DIGITS, 1.0), problems, Rule.SDCA, schedule)

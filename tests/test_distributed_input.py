@@ -19,7 +19,7 @@ import pegasos
 from conftest import classes_problem
 from distributed_fits import assert_same_problem, chunked, n_solvers
 from pegasos.distributed import PegasosClassifier, PegasosRegressor
-from pegasos.distributed.partitions import taken
+from pegasos.distributed.partitions import make_partition
 
 X, Y = classes_problem(3)
 NAMES = ["a", "b", "c", "d"]
@@ -342,7 +342,7 @@ def test_a_local_model_needs_no_dask():
 
 
 def test_a_part_says_what_is_wrong_with_it():
-    part = taken(np.zeros((3, 2)), np.zeros(2), None, 7, True)
+    part = make_partition(np.zeros((3, 2)), np.zeros(2), None, 7, True)
     assert part.problem == "partition 7 cannot be used: X has 3 rows there and y 2"
-    assert taken(np.zeros((3, 2)), np.zeros(3), None, 7, True).problem is None
-    assert "complex" in str(taken(np.zeros((3, 2), complex), np.zeros(3), None, 0, True).problem)
+    assert make_partition(np.zeros((3, 2)), np.zeros(3), None, 7, True).problem is None
+    assert "complex" in str(make_partition(np.zeros((3, 2), complex), np.zeros(3), None, 0, True).problem)

@@ -20,9 +20,9 @@ from conftest import classes_problem
 from distributed_fits import assert_same_problem, chunked, n_solvers, placed
 from naive_rounds import dual_at, features, round_of
 from pegasos.distributed import PegasosClassifier, PegasosRegressor, local_solver
-from pegasos.distributed.cocoa import Limits, Rounds
+from pegasos.distributed.cocoa import CocoaSettings, CocoaSolver
 from pegasos.distributed.local_solver import seed_of
-from pegasos.distributed.workers import ThreadWorkers, WorkersLost, evened, neighbours
+from pegasos.distributed.workers import ThreadWorkers, WorkersLost, adjacent_groups, balanced_placement
 from pegasos.losses.scalar import Loss
 from pegasos.problem.columns import one_vs_rest
 from pegasos.problem.sampling import Stream
@@ -47,12 +47,14 @@ SCHEMES = {
 }
 
 
-def rounds_of(svm, X, y, weights=None, *, solvers, limits, chunks=None):
+def rounds_of(svm, X, y, weights=None, *, solvers, settings, chunks=None):
     """Rounds over thread workers, and all coefficients in the order of the rows once they are done."""
     workers, plan = placed(svm, X, y, weights, solvers=solvers, chunks=chunks)
-    rounds = Rounds(workers, plan, limits, Clock(None))
+    rounds = CocoaSolver(workers, plan, settings, Clock(None))
     outcome = rounds.run()
-    alpha = np.concatenate([local_solver._duals[workers.token, number].alpha for number in range(workers.n_solvers)])
+    alpha = np.concatenate(
+        [local_solver._dual_variables[workers.token, number].alpha for number in range(workers.n_solvers)]
+    )
     workers.close()
     return outcome, alpha, plan
 
@@ -86,8 +88,8 @@ def test_a_round_equals_the_textbook_round(loss, solvers):
         svm = PegasosRegressor(lam=LAM, epsilon=naive.EPSILON)
     else:
         svm = PegasosClassifier(lam=LAM, loss=loss)
-    limits = Limits(tol=1e-12, max_rounds=1, local_passes=1, seed=7)
-    outcome, alpha, _ = rounds_of(svm, X, y, weights, solvers=solvers, limits=limits)
+    settings = CocoaSettings(tol=1e-12, max_rounds=1, local_passes=1, seed=7)
+    outcome, alpha, _ = rounds_of(svm, X, y, weights, solvers=solvers, settings=settings)
     s, F = weights / weights.mean(), features(X, 1.0)
     groups = np.array_split(np.arange(len(y)), solvers)
     orders = [
@@ -106,7 +108,7 @@ def test_the_certificate_is_the_gap_of_the_model_and_the_coefficients(loss, weig
     X, y = classes_problem(2)
     weights = np.random.default_rng(1).uniform(0.2, 3.0, len(y)) if weighted else None
     svm = PegasosClassifier(lam=LAM, loss=loss)
-    outcome, alpha, _ = rounds_of(svm, X, y, weights, solvers=3, chunks=7, limits=Limits(tol=1e-2))
+    outcome, alpha, _ = rounds_of(svm, X, y, weights, solvers=3, chunks=7, settings=CocoaSettings(tol=1e-2))
     signs, F = np.where(y == 1, 1.0, -1.0), features(X, 1.0)
     s = np.ones(len(y)) if weights is None else weights / weights.mean()
     w = outcome.model[:, 0].astype(np.float64)
@@ -120,7 +122,7 @@ def test_the_certificate_is_the_gap_of_the_model_and_the_coefficients(loss, weig
 def test_the_certificate_of_crammer_singer_is_that_of_the_group():
     X, y = classes_problem(4)
     svm = PegasosClassifier(lam=LAM, multi_class="crammer_singer")
-    outcome, alpha, _ = rounds_of(svm, X, y, solvers=3, chunks=5, limits=Limits(tol=1e-2))
+    outcome, alpha, _ = rounds_of(svm, X, y, solvers=3, chunks=5, settings=CocoaSettings(tol=1e-2))
     F = features(X, 1.0)
     w, s = outcome.model.astype(np.float64), np.ones(len(y))
     expected = naive_crammer_singer.dual(F @ F.T, y, s, LAM, alpha)
@@ -240,25 +242,25 @@ def test_the_dual_objective_never_falls(digits, scheme, adaptive):
     X, y = digits
     svm = PegasosClassifier(**dict(lam=1e-3) | SCHEMES[scheme])
     workers, plan = placed(svm, X, y, solvers=8)
-    rounds = Rounds(workers, plan, Limits(tol=1e-4, max_rounds=12, seed=0, adaptive=adaptive), Clock(None))
-    duals, taken = [], []
-    judge, combine = rounds._judge, rounds._combine
+    rounds = CocoaSolver(workers, plan, CocoaSettings(tol=1e-4, max_rounds=12, seed=0, adaptive=adaptive), Clock(None))
+    duals, fractions = [], []
+    evaluate, aggregate = rounds._evaluate, rounds._aggregate
 
-    def judged(found):
-        judge(found)
+    def evaluated(found):
+        evaluate(found)
         squares = rounds._grouped(np.einsum("ij,ij->j", rounds.w, rounds.w))
         duals.append(rounds._grouped(found.duals) / plan.shared.n_rows - plan.shared.lam / 2 * squares)
 
-    def combined(found):
-        combine(found)
-        taken.append(rounds.taken.copy())
+    def aggregated(found):
+        aggregate(found)
+        fractions.append(rounds.step_size.copy())
 
-    rounds._judge, rounds._combine = judged, combined
+    rounds._evaluate, rounds._aggregate = evaluated, aggregated
     rounds.run()
     workers.close()
     steps = np.diff(duals, axis=0)
     assert (steps >= -1e-12).all()
-    assert (np.min(taken) < 1) == adaptive or scheme in ("log loss",)  # a bold round was too bold now and then
+    assert (np.min(fractions) < 1) == adaptive or scheme in ("log loss",)  # a bold round was too bold now and then
 
 
 def test_fewer_rounds_than_by_adding_up_with_sigma_of_k(digits):
@@ -266,8 +268,8 @@ def test_fewer_rounds_than_by_adding_up_with_sigma_of_k(digits):
     svm = PegasosClassifier(lam=1e-3)
     needed = {}
     for adaptive in (True, False):
-        limits = Limits(tol=1e-2, max_rounds=60, seed=0, adaptive=adaptive)
-        needed[adaptive] = rounds_of(svm, X, y, solvers=8, limits=limits)[0].rounds
+        settings = CocoaSettings(tol=1e-2, max_rounds=60, seed=0, adaptive=adaptive)
+        needed[adaptive] = rounds_of(svm, X, y, solvers=8, settings=settings)[0].rounds
     assert needed[True] < needed[False]
 
 
@@ -278,12 +280,12 @@ def test_columns_within_tol_leave(digits):
     asked = []
     total = workers.total
 
-    def counted(function, order, stop):
-        asked.append(int(order.active.sum()))
-        return total(function, order, stop)
+    def counted(function, request, stop):
+        asked.append(int(request.active.sum()))
+        return total(function, request, stop)
 
     workers.total = counted
-    outcome = Rounds(workers, plan, Limits(tol=1e-2, seed=0), Clock(None)).run()
+    outcome = CocoaSolver(workers, plan, CocoaSettings(tol=1e-2, seed=0), Clock(None)).run()
     workers.close()
     assert asked[0] == 10
     assert sorted(asked[:-1], reverse=True) == asked[:-1]
@@ -304,7 +306,7 @@ def test_the_same_seed_and_partitions_give_the_same_model(digits):
 def test_float32_rows_are_proven_without_the_rounding_of_rounds(digits):
     X, y = digits[0].astype(np.float32), digits[1]
     svm = PegasosClassifier(lam=LAM)
-    outcome, alpha, plan = rounds_of(svm, X, y, solvers=4, limits=Limits(tol=1e-3))
+    outcome, alpha, plan = rounds_of(svm, X, y, solvers=4, settings=CocoaSettings(tol=1e-3))
     assert outcome.model.dtype == np.float32
     F = features(X, 1.0)
     w = F.T @ alpha.astype(np.float64) / plan.shared.per_row
@@ -323,13 +325,13 @@ class Losing(ThreadWorkers):
         super().__init__(n_solvers)
         self.lost_at, self.questions = lost_at, 0
 
-    def total(self, function, order, stop):
+    def total(self, function, request, stop):
         self.questions += 1
         if self.questions in self.lost_at:
-            super().total(function, order, stop)  # the others have gone on
-            del local_solver._duals[self.token, 1]
+            super().total(function, request, stop)  # the others have gone on
+            del local_solver._dual_variables[self.token, 1]
             raise WorkersLost
-        return super().total(function, order, stop)
+        return super().total(function, request, stop)
 
     def recover(self):
         local_solver.begin(self.solvers[1], (self.token, 1))
@@ -347,7 +349,7 @@ def test_after_a_loss_the_same_gap_is_certified(digits, scheme, lost_at):
     workers.solvers = placed_workers.solvers
     for number, solver in enumerate(workers.solvers):
         local_solver.begin(solver, (workers.token, number))
-    outcome = Rounds(workers, plan, Limits(tol=1e-3, seed=1), Clock(None)).run()
+    outcome = CocoaSolver(workers, plan, CocoaSettings(tol=1e-3, seed=1), Clock(None)).run()
     workers.close()
     placed_workers.close()
     assert outcome.recoveries == len(lost_at)
@@ -359,16 +361,16 @@ def test_after_a_loss_the_same_gap_is_certified(digits, scheme, lost_at):
     assert (outcome.certificate.objective >= expected.objective_ - expected.dual_gap_ - 1e-9).all()
 
 
-def test_an_order_that_does_not_follow_is_refused(binary):
+def test_a_request_that_does_not_follow_is_refused(binary):
     workers, plan = placed(PegasosClassifier(lam=LAM), *binary, solvers=1)
-    rounds = Rounds(workers, plan, Limits(), Clock(None))
-    order = rounds._order(1.0)
+    rounds = CocoaSolver(workers, plan, CocoaSettings(), Clock(None))
+    request = rounds._request(1.0)
     key = (workers.token, 0)
-    assert local_solver.advance(workers.solvers[0], key, order) is not None
-    assert local_solver.advance(workers.solvers[0], key, order) is None  # a task that ran twice
-    assert local_solver.advance(workers.solvers[0], "nobody", order) is None
+    assert local_solver.run_round(workers.solvers[0], key, request) is not None
+    assert local_solver.run_round(workers.solvers[0], key, request) is None  # a task that ran twice
+    assert local_solver.run_round(workers.solvers[0], "nobody", request) is None
     workers.close()
-    assert not [key for key in local_solver._duals if key[0] == workers.token]
+    assert not [key for key in local_solver._dual_variables if key[0] == workers.token]
 
 
 # --- ends -------------------------------------------------------------------------------------------------------------
@@ -414,14 +416,14 @@ def test_verbose_prints_a_line_for_each_round(digits, capsys):
 
 def test_ctrl_c_keeps_the_model_reached(digits, monkeypatch):
     X, y = digits
-    record = Rounds._record
+    record = CocoaSolver._record
 
     def interrupting(self):
         record(self)
         if self.rounds == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(Rounds, "_record", interrupting)
+    monkeypatch.setattr(CocoaSolver, "_record", interrupting)
     svm = PegasosClassifier(lam=1e-5, tol=1e-8, random_state=0)
     with pytest.warns(ConvergenceWarning, match="Interrupted after 3 rounds: the model is the one reached, with a gap"):
         svm.fit(X, y)
@@ -438,7 +440,7 @@ def test_a_fit_that_fails_leaves_the_model_before_it(binary):
     np.testing.assert_array_equal(svm.coef_, before)
 
 
-# --- who gets which partition -----------------------------------------------------------------------------------------
+# --- which worker has which partition ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -451,12 +453,12 @@ def test_a_fit_that_fails_leaves_the_model_before_it(binary):
         ([3], 5, [[0]]),
     ],
 )
-def test_neighbours_share_partitions_evenly(sizes, count, expected):
-    assert neighbours(sizes, count) == expected
+def test_adjacent_groups_share_partitions_evenly(sizes, count, expected):
+    assert adjacent_groups(sizes, count) == expected
 
 
 @pytest.mark.parametrize(
-    "homes, sizes, expected",
+    "holders, sizes, expected",
     [
         (["a", "b", "a", "b"], [5, 5, 5, 5], ["a", "b", "a", "b"]),  # where they are
         (["a", "a", "a", "a"], [5, 5, 5, 5], ["b", "b", "a", "a"]),  # else one worker would have nothing
@@ -465,8 +467,8 @@ def test_neighbours_share_partitions_evenly(sizes, count, expected):
         (["a"], [9], ["a"]),
     ],
 )
-def test_partitions_stay_where_they_are_unless_that_is_uneven(homes, sizes, expected):
-    assert evened(homes, sizes, ["a", "b"]) == expected
+def test_partitions_stay_where_they_are_unless_that_is_uneven(holders, sizes, expected):
+    assert balanced_placement(holders, sizes, ["a", "b"]) == expected
 
 
 def test_warnings_are_no_errors():

@@ -2,14 +2,15 @@
 
 ::
 
-    partitions   collections → one `Part` for each block of rows, where it is
-    looks, plan  what all of them say together: classes, weights, lam·n
-    local        dual coordinate ascent on the rows of one worker, and its part of the certificate
-    workers      who does it: threads of this process; cluster: the workers of a Dask client
-    rounds       local steps, their combination, the gap; what happens when workers are lost
-    estimators   PegasosClassifier, PegasosRegressor; lazy: their predictions
-    search       PegasosSearchCV, parts of the grid on the workers; cells: what a worker does
-    clients      which client, and a lost scheduler in one sentence
+    partitions   collections → one `Partition` for each block of rows, where the rows are
+    survey       what each partition holds, and all of them together: classes, weights, spread of the features
+    local_solver dual coordinate ascent on the rows of one worker, and its part of the certificate
+    workers      the protocol of workers, and threads of this process; dask_workers: the workers of a Dask client
+    cocoa        rounds of CoCoA+: local steps, the sum of their changes, the gap; recovery from lost workers
+    base         a fit from parameters to the fitted model; estimators: PegasosClassifier, PegasosRegressor
+    lazy_predict predictions for collections as Dask arrays
+    search       PegasosSearchCV, with parts of the grid on the workers; search_worker: what a worker does
+    clients      which client a fit runs on, and a lost scheduler as one error
 """
 
 from importlib import import_module

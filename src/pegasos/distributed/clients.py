@@ -1,6 +1,7 @@
 """Which Dask client a fit runs on, and a lost scheduler as one sentence.
 
-Nothing here imports `distributed` unless somebody has: a process without it has no client.
+`distributed` is imported only where a client, a cluster or an address is given, or where the program has imported it
+already: without that there is no active client.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def current_client(client: Any = None) -> Client | None:
     -------
     distributed.Client or None
         None: there is no client, and Dask's own threads do the work. For a cluster or an address this is a new client,
-        which is not made the default one; whoever asked closes it (`using_client` does).
+        not made the default one, which the caller has to close (`using_client` does).
     """
     if client is None:
         return _default_client()

@@ -1,4 +1,4 @@
-"""PegasosClassifier and PegasosRegressor on Dask."""
+"""The estimators for Dask: PegasosClassifier and PegasosRegressor, with the parameters of a cluster."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from sklearn.base import _fit_context
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from pegasos import estimators as here
+from pegasos import estimators as local
 from pegasos.distributed.base import CONSTRAINTS, DistributedBase
 from pegasos.distributed.partitions import is_collection
 from pegasos.estimators.classifier import NO_PROBABILITIES
 from pegasos.estimators.warm_start import offered_if, unharmed_by_errors
 
 
-class PegasosClassifier(DistributedBase, here.PegasosClassifier):
+class PegasosClassifier(DistributedBase, local.PegasosClassifier):
     """`pegasos.PegasosClassifier` on the workers of a Dask client, with the duality gap certified across all of them.
 
     Rows stay on the workers. Each worker has one local solver over all partitions it holds; a round is some passes of
@@ -45,7 +45,7 @@ class PegasosClassifier(DistributedBase, here.PegasosClassifier):
     landmarks : {"uniform", "k-means++"}, default="uniform"
         "k-means++" chooses among 20 times as many rows, which come to the driver.
     random_state : int, RandomState instance or None, default=None
-        The model depends on it, and on which worker holds which partition; not on who is done first.
+        The model depends on it, and on which worker holds which partition; not on the order in which workers finish.
     verbose : int, default=0
         1 shows a progress bar; where the output is no terminal, a line for each round.
     client : distributed.Client, cluster or str, default=None
@@ -81,9 +81,9 @@ class PegasosClassifier(DistributedBase, here.PegasosClassifier):
     dask.array<concatenate, shape=(1797,), dtype=int64, chunksize=(500,), chunktype=numpy.ndarray>
     """
 
-    _local, _of_classes = here.PegasosClassifier, True
+    _local_class = local.PegasosClassifier
     _parameter_constraints: dict = CONSTRAINTS | {
-        name: here.PegasosClassifier._parameter_constraints[name] for name in ("loss", "multi_class", "class_weight")
+        name: local.PegasosClassifier._parameter_constraints[name] for name in ("loss", "multi_class", "class_weight")
     }
 
     def __init__(
@@ -156,24 +156,24 @@ class PegasosClassifier(DistributedBase, here.PegasosClassifier):
     def decision_function(self, X):
         """Scores of the rows of X, as in the local estimator; of a Dask collection a Dask array, nothing computed."""
         check_is_fitted(self, "classes_")
-        return self._lazily("decision_function", X) if is_collection(X) else super().decision_function(X)
+        return self._lazy("decision_function", X) if is_collection(X) else super().decision_function(X)
 
     def predict(self, X):
         """Labels of the rows of X; of a Dask collection a Dask array, nothing computed."""
         check_is_fitted(self, "classes_")
-        return self._lazily("predict", X) if is_collection(X) else super().predict(X)
+        return self._lazy("predict", X) if is_collection(X) else super().predict(X)
 
     @offered_if(lambda self: None if self.loss == "log_loss" and self.multi_class == "ovr" else NO_PROBABILITIES)
     def predict_proba(self, X):
         """Probabilities of the classes for "log_loss"; of a Dask collection a Dask array, nothing computed."""
         check_is_fitted(self, "classes_")
-        return self._lazily("predict_proba", X) if is_collection(X) else self.local_model().predict_proba(X)
+        return self._lazy("predict_proba", X) if is_collection(X) else self.local_model().predict_proba(X)
 
-    def _scored(self, y: np.ndarray, predicted: np.ndarray, sample_weight) -> float:
+    def _score_of(self, y: np.ndarray, predicted: np.ndarray, sample_weight) -> float:
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
 
-class PegasosRegressor(DistributedBase, here.PegasosRegressor):
+class PegasosRegressor(DistributedBase, local.PegasosRegressor):
     """`pegasos.PegasosRegressor` on the workers of a Dask client, with the duality gap certified across all of them.
 
     Everything said of `pegasos.distributed.PegasosClassifier` holds here.
@@ -197,9 +197,9 @@ class PegasosRegressor(DistributedBase, here.PegasosRegressor):
         As in `pegasos.distributed.PegasosClassifier`.
     """
 
-    _local, _of_classes = here.PegasosRegressor, False
+    _local_class = local.PegasosRegressor
     _parameter_constraints: dict = CONSTRAINTS | {
-        name: here.PegasosRegressor._parameter_constraints[name] for name in ("loss", "epsilon")
+        name: local.PegasosRegressor._parameter_constraints[name] for name in ("loss", "epsilon")
     }
 
     def __init__(
@@ -267,8 +267,8 @@ class PegasosRegressor(DistributedBase, here.PegasosRegressor):
 
     def predict(self, X):
         """Predicted targets of the rows of X; of a Dask collection a Dask array, nothing computed."""
-        check_is_fitted(self, "_targets")
-        return self._lazily("predict", X) if is_collection(X) else super().predict(X)
+        check_is_fitted(self, "intercept_")
+        return self._lazy("predict", X) if is_collection(X) else super().predict(X)
 
-    def _scored(self, y: np.ndarray, predicted: np.ndarray, sample_weight) -> float:
+    def _score_of(self, y: np.ndarray, predicted: np.ndarray, sample_weight) -> float:
         return float(r2_score(y, predicted, sample_weight=sample_weight))

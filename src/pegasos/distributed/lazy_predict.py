@@ -1,4 +1,4 @@
-"""Predictions of Dask collections: a Dask array, computed block by block when somebody asks."""
+"""Predictions for Dask collections, as Dask arrays: each block is predicted when the array is computed."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from pegasos.distributed.partitions import blocks_of, lengths_of
 
 
 def lazily(model, method: str, X) -> Any:
-    """``method`` of a fitted model, one that can be sent to workers, for each block of rows of a collection."""
+    """A Dask array of ``model.method(block)`` for each block of rows of a collection; the model is sent to workers."""
     import dask.array as da
 
     example = _example(model, method)
-    held, call = dask.delayed(model, traverse=False), dask.delayed(_called)
+    sent, call = dask.delayed(model, traverse=False), dask.delayed(_predicted)
     blocks = blocks_of(X, "X")
     lengths: list = lengths_of(X) or [np.nan] * len(blocks)
     parts = [
-        da.from_delayed(call(held, method, block, example[:0]), (length, *example.shape[1:]), meta=example[:0])
+        da.from_delayed(call(sent, method, block, example[:0]), (length, *example.shape[1:]), meta=example[:0])
         for block, length in zip(blocks, lengths, strict=True)
     ]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
-def _called(model, method: str, block, empty: np.ndarray) -> np.ndarray:
-    """scikit-learn takes no empty matrix, and a partition may be one."""
+def _predicted(model, method: str, block, empty: np.ndarray) -> np.ndarray:
+    """The prediction for a block; `empty` for a block without rows, which scikit-learn refuses."""
     return getattr(model, method)(block) if block.shape[0] else empty
 
 

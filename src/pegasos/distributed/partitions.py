@@ -1,8 +1,8 @@
-"""Dask collections as partitions: some rows with their targets and weights, side by side.
+"""Dask collections as partitions: blocks of rows, each with its targets and weights.
 
-Whatever comes (arrays of NumPy or SciPy chunks, dataframes, plain arrays) becomes one task for each block of rows,
-which gives a `Part`. What is wrong with a part is said in the part itself, so that whoever looks at all parts can name
-it; an error within a task would fill the workers' logs instead.
+Arrays of NumPy or SciPy chunks, dataframes and plain arrays become one Dask task for each block of rows, which gives a
+`Partition`. A partition that cannot be used says why in its field `problem`, and the driver raises that with the number
+of the partition: an exception inside a task would fill the logs of the workers.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 @dataclass(frozen=True)
-class Part:
-    """Some rows, their targets and weights; `problem` is what is wrong with them, as half a sentence."""
+class Partition:
+    """A block of rows, their targets and weights; `problem` says why they cannot be used, None where they can."""
 
     X: Any
     y: np.ndarray
@@ -53,40 +53,43 @@ def is_collection(X) -> bool:
     return dask.is_dask_collection(X)
 
 
-def partitions(X, y, sample_weight=None, *, of_classes: bool = True, pieces: int = 1) -> list:
-    """A delayed `Part` for each block of rows; what is in memory is cut into so many `pieces`."""
+def partitions(X, y, sample_weight=None, *, classification: bool = True, n_blocks: int = 1) -> list:
+    """A delayed `Partition` for each block of rows; rows in memory are cut into at most `n_blocks` blocks."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if not is_collection(X):
-        X, y, sample_weight = _in_pieces(X, y, sample_weight, pieces)
+        X = _cut(X, n_blocks)
     blocks, lengths = blocks_of(X, "X"), lengths_of(X)
-    beside = [_beside(y, "y", blocks, lengths), _beside(sample_weight, "sample_weight", blocks, lengths)]
-    take = dask.delayed(taken, pure=False)
-    return [take(*parts, number, of_classes) for number, parts in enumerate(zip(blocks, *beside, strict=True))]
+    targets = _in_same_blocks(y, "y", blocks, lengths)
+    weights = _in_same_blocks(sample_weight, "sample_weight", blocks, lengths)
+    make = dask.delayed(make_partition, pure=False)
+    return [
+        make(*given, number, classification) for number, given in enumerate(zip(blocks, targets, weights, strict=True))
+    ]
 
 
-def names_of(X) -> np.ndarray | None:
-    """The names of the features, if X has any and all are strings, as scikit-learn takes them."""
+def feature_names(X) -> np.ndarray | None:
+    """The names of the columns of X as scikit-learn takes them: None unless there are names and all are strings."""
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
         return None
     return np.asarray(columns, object)
 
 
-def taken(X, y, weights, number: int, of_classes: bool) -> Part:
-    """The part of some rows, on the worker that holds them."""
+def make_partition(X, y, weights, number: int, classification: bool) -> Partition:
+    """The partition of a block of rows, made on the worker that holds the block."""
     try:
-        X, y = _rows(X), _targets(y, of_classes)
+        X, y = _rows(X), _targets(y, classification)
         weights = None if weights is None else np.asarray(weights, np.float64).reshape(-1)
         _check_lengths(X, y, weights)
     except (ValueError, TypeError) as error:
-        said = " ".join(str(error).split())
-        return Part(np.empty((0, 0)), np.empty(0), None, f"partition {number} cannot be used: {said}")
-    return Part(X, y, weights)
+        reason = " ".join(str(error).split())
+        return Partition(np.empty((0, 0)), np.empty(0), None, f"partition {number} cannot be used: {reason}")
+    return Partition(X, y, weights)
 
 
 def _rows(X):
-    """Rows in memory order as the loops take them: C or CSR, float32 or float64."""
+    """Rows as the compiled loops take them: a C-ordered array or CSR matrix of float32 or float64."""
     if hasattr(X, "tocsr"):
         X = canonical(X.tocsr())
         return X if X.dtype in FLOATS else X.astype(np.float64)
@@ -103,11 +106,11 @@ def _rows(X):
         raise ValueError(f"its features are no numbers ({error})") from error
 
 
-def _targets(y, of_classes: bool) -> np.ndarray:
+def _targets(y, classification: bool) -> np.ndarray:
     if issparse(y):
         raise ValueError("the targets y are a sparse matrix, and an array is needed")
     y = np.asarray(y)
-    if not of_classes:
+    if not classification:
         return y
     y = np.asarray(check_label_types(y))
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
@@ -122,26 +125,25 @@ def _check_lengths(X, y, weights) -> None:
 # --- collections as blocks of rows ---------------------------------------------------------------------------------
 
 
-def _in_pieces(X, y, sample_weight, pieces: int):
+@dataclass(frozen=True)
+class _BlocksInMemory:
+    """Rows in memory, cut into blocks."""
+
+    blocks: list
+
+
+def _cut(X, n_blocks: int) -> _BlocksInMemory:
     """Rows in memory as blocks of about the same length."""
     if not hasattr(X, "shape"):
         X = np.asarray(X)
-    edges = np.linspace(0, X.shape[0], min(pieces, max(1, X.shape[0])) + 1).astype(int)
-    cut = X.iloc if hasattr(X, "iloc") else X.tocsr() if issparse(X) else X
-    blocks = [cut[first:last] for first, last in pairwise(edges)]
-    return _Cut(blocks), y, sample_weight
-
-
-class _Cut:
-    """Rows in memory, cut into blocks."""
-
-    def __init__(self, blocks: list):
-        self.blocks = blocks
+    edges = np.linspace(0, X.shape[0], min(n_blocks, max(1, X.shape[0])) + 1).astype(int)
+    rows = X.iloc if hasattr(X, "iloc") else X.tocsr() if issparse(X) else X
+    return _BlocksInMemory([rows[first:last] for first, last in pairwise(edges)])
 
 
 def blocks_of(X, name: str) -> list:
     """The blocks of rows of a collection, as delayed values."""
-    if isinstance(X, _Cut):
+    if isinstance(X, _BlocksInMemory):
         return X.blocks
     if isinstance(X, Delayed) or not hasattr(X, "to_delayed"):
         raise TypeError(f"{name} must be a Dask array or dataframe, or an array in memory, got {type(X).__name__}.")
@@ -155,19 +157,19 @@ def blocks_of(X, name: str) -> list:
 
 
 def lengths_of(X) -> list[int] | None:
-    """Rows of each block, or None where Dask does not know them before it has computed them."""
-    if isinstance(X, _Cut):
+    """The number of rows of each block; None where Dask does not know it before the blocks are computed."""
+    if isinstance(X, _BlocksInMemory):
         return [block.shape[0] for block in X.blocks]
     lengths = getattr(X, "chunks", ((np.nan,),))[0]
     return None if np.isnan(lengths).any() else [int(length) for length in lengths]
 
 
-def _beside(values, name: str, blocks: list, lengths: list[int] | None) -> list:
-    """Targets or weights in the blocks that X has."""
+def _in_same_blocks(values, name: str, blocks: list, lengths: list[int] | None) -> list:
+    """Targets or weights, cut into the blocks that X has."""
     if values is None:
         return [None] * len(blocks)
     if is_collection(values):
-        return _collection_beside(values, name, blocks, lengths)
+        return _collection_in_same_blocks(values, name, blocks, lengths)
     if not hasattr(values, "shape"):
         values = np.asarray(check_label_types(values))
     if lengths is None:
@@ -176,23 +178,23 @@ def _beside(values, name: str, blocks: list, lengths: list[int] | None) -> list:
             "collection with the same partitions, or call X.compute_chunk_sizes() before."
         )
     _check_total(values.shape[0], name, lengths)
-    cut = values.iloc if hasattr(values, "iloc") else values
+    rows = values.iloc if hasattr(values, "iloc") else values
     ends = np.cumsum([0, *lengths])
-    return [cut[first:last] for first, last in pairwise(ends)]
+    return [rows[first:last] for first, last in pairwise(ends)]
 
 
-def _collection_beside(values, name: str, blocks: list, lengths: list[int] | None) -> list:
+def _collection_in_same_blocks(values, name: str, blocks: list, lengths: list[int] | None) -> list:
     own = lengths_of(values)
     if own is not None and lengths is not None:
         _check_total(sum(own), name, lengths)
         if own != lengths:
             values = values.rechunk({0: tuple(lengths)})
-    found = blocks_of(values, name)
-    if len(found) != len(blocks):
+    own_blocks = blocks_of(values, name)
+    if len(own_blocks) != len(blocks):
         raise ValueError(
-            f"X has {len(blocks)} partitions and {name} {len(found)}; both must have the same, with the same rows."
+            f"X has {len(blocks)} partitions and {name} {len(own_blocks)}; both must have the same, with the same rows."
         )
-    return found
+    return own_blocks
 
 
 def _check_total(n_rows: int, name: str, lengths: list[int]) -> None:

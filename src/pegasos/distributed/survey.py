@@ -1,7 +1,7 @@
-"""The first look at each partition, and what all of them say together.
+"""A survey of all partitions before the first step: what each holds, and what they hold together.
 
-One small value for each partition comes to the driver; whatever has to be known of all rows before the first step
-follows from these: the number of rows, the classes and what they weigh, means of targets, the spread of the features.
+One small value for each partition comes to the driver. From these follows all that a worker cannot know from its own
+rows: the classes and their weights, the means of the targets, the spread of the features for gamma="scale".
 """
 
 from __future__ import annotations
@@ -12,71 +12,71 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from pegasos.distributed.partitions import Part
+from pegasos.distributed.partitions import Partition
 from pegasos.estimators import validation
+from pegasos.estimators.totals import ClassTotals, TargetTotals
 from pegasos.kernels import LinearKernel, spread, squared_norms
 
-MOST_LABELS = 100_000  # different ones in a partition: more are no classes
+MOST_LABELS = 100_000  # different labels in one partition; with more the targets are taken to be no classes
 
 
 @dataclass(frozen=True)
-class Question:
-    """What a look has to find out."""
+class SurveyRequest:
+    """What a survey has to find out of each partition."""
 
-    of_classes: bool
+    classification: bool
     bias: float = 0.0
     spread: bool = False  # of the features, for gamma="scale"
 
 
 @dataclass(frozen=True)
-class Look:
+class PartitionSurvey:
     """What one partition holds; rows of weight 0 count in `n_rows` and nowhere else."""
 
     n_rows: int
     n_features: int = 0
     dtype: Any = None
-    problem: str | None = None
+    problem: str | None = None  # why the rows cannot be used
     n_used: int = 0  # rows of positive weight
-    weight: float = 0.0  # Σ of their weights
-    labels: np.ndarray = field(default_factory=lambda: np.empty(0))  # classes among them ...
-    counts: np.ndarray = field(default_factory=lambda: np.empty(0))  # ... how many rows each has ...
-    weights: np.ndarray = field(default_factory=lambda: np.empty(0))  # ... and what these weigh
-    targets: tuple[int, ...] = ()  # shape of one row's target, for regression ...
-    total: np.ndarray = field(default_factory=lambda: np.empty(0))  # ... and Σ weight·target
-    mean: float = 0.0  # of the features, weighted ...
-    variance: float = 0.0  # ... and their variance
-    n_bytes: int = 0
+    weight: float = 0.0  # the sum of their weights
+    labels: np.ndarray = field(default_factory=lambda: np.empty(0))  # for classification: classes among them,
+    counts: np.ndarray = field(default_factory=lambda: np.empty(0))  # the rows of each,
+    weights: np.ndarray = field(default_factory=lambda: np.empty(0))  # and the sum of their weights
+    target_shape: tuple[int, ...] = ()  # for regression: the shape of one row's target,
+    target_sum: np.ndarray = field(default_factory=lambda: np.empty(0))  # and the weighted sum of the targets
+    mean: float = 0.0  # weighted mean of all feature values
+    variance: float = 0.0  # weighted variance of all feature values
 
 
-def look(part: Part, question: Question) -> Look:
-    """Look at one partition, where it is."""
-    if part.problem is not None:
-        return Look(0, problem=part.problem)
+def survey_partition(partition: Partition, request: SurveyRequest) -> PartitionSurvey:
+    """The survey of one partition, made where the partition is."""
+    if partition.problem is not None:
+        return PartitionSurvey(0, problem=partition.problem)
     try:
-        return _look(part, question)
+        return _survey(partition, request)
     except ValueError as error:
-        return Look(part.n_rows, problem=" ".join(str(error).split()))
+        return PartitionSurvey(partition.n_rows, problem=" ".join(str(error).split()))
 
 
-def _look(part: Part, question: Question) -> Look:
-    X, weights = part.X, _checked_weights(part)
+def _survey(partition: Partition, request: SurveyRequest) -> PartitionSurvey:
+    X, y, weights = partition.X, partition.y, _checked_weights(partition)
     if not np.isfinite(X.data if hasattr(X, "indptr") else X).all():
         raise ValueError("X holds NaN or infinity; fill in or leave out missing values before the fit.")
-    validation.check_magnitudes(X, squared_norms(X), LinearKernel(), question.bias, hints=False)
+    validation.check_magnitudes(X, squared_norms(X), LinearKernel(), request.bias, hints=False)
     used = weights > 0
-    facts: dict[str, Any] = dict(n_used=int(used.sum()), weight=float(weights.sum()), n_bytes=part.__sizeof__())
-    if question.spread and used.any():
+    facts: dict[str, Any] = {"n_used": int(used.sum()), "weight": float(weights.sum())}
+    if request.spread and used.any():
         total = weights.sum() * X.shape[1]
         facts["mean"] = float(weights @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / total
         facts["variance"] = spread(X, weights)
-    facts |= _classes(part.y, used, weights) if question.of_classes else _targets(part.y, weights, X.dtype)
-    return Look(X.shape[0], X.shape[1], X.dtype, **facts)
+    facts |= _classes(y, used, weights) if request.classification else _targets(y, weights, X.dtype)
+    return PartitionSurvey(X.shape[0], X.shape[1], X.dtype, **facts)
 
 
-def _checked_weights(part: Part) -> np.ndarray:
-    weights = part.weights
+def _checked_weights(partition: Partition) -> np.ndarray:
+    weights = partition.weights
     if weights is None:
-        return np.ones(part.n_rows)
+        return np.ones(partition.n_rows)
     if not np.isfinite(weights).all():
         raise ValueError("sample_weight holds NaN or infinity.")
     if (weights < 0).any():
@@ -89,14 +89,14 @@ def _classes(y: np.ndarray, used: np.ndarray, weights: np.ndarray) -> dict:
         raise ValueError(f"The labels y must be one for each row; they have the shape {y.shape}.")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("The labels y hold NaN or infinity.")
-    if len(y) and y.dtype.kind not in "mMS":  # dates and bytes are labels like any other
+    if len(y) and y.dtype.kind not in "mMS":  # scikit-learn does not know dates and bytes as labels
         check_classification_targets(y)
-    labels, places = np.unique(y[used], return_inverse=True)
+    labels, codes = np.unique(y[used], return_inverse=True)
     if len(labels) > MOST_LABELS:
         raise ValueError(f"y holds more than {MOST_LABELS} different labels, which are no classes.")
-    places = places.ravel()
-    counts = np.bincount(places, minlength=len(labels))
-    return {"labels": labels, "counts": counts, "weights": np.bincount(places, weights[used], minlength=len(labels))}
+    codes = codes.ravel()
+    counts = np.bincount(codes, minlength=len(labels))
+    return {"labels": labels, "counts": counts, "weights": np.bincount(codes, weights[used], minlength=len(labels))}
 
 
 def _targets(y: np.ndarray, weights: np.ndarray, dtype) -> dict:
@@ -107,58 +107,84 @@ def _targets(y: np.ndarray, weights: np.ndarray, dtype) -> dict:
     if not np.isfinite(targets).all():
         raise ValueError("The targets y hold NaN or infinity.")
     validation.check_targets(targets, dtype)
-    return {"targets": y.shape[1:], "total": weights @ targets.reshape(len(y), -1)}
+    return {"target_shape": y.shape[1:], "target_sum": weights @ targets.reshape(len(y), -1)}
 
 
-# --- all partitions together -----------------------------------------------------------------------------------------
+class DataSurvey:
+    """What all partitions hold together.
 
+    Parameters
+    ----------
+    partitions : list of PartitionSurvey
 
-def check(looks: list[Look]) -> None:
-    """Raise what is wrong, for the first partition that has something wrong."""
-    for number, found in enumerate(looks):
-        if found.problem is not None:
-            named = "" if found.problem.startswith("partition") else f" (partition {number})"
-            raise ValueError(f"{found.problem.rstrip('.')}{named}.")
-    filled = [found for found in looks if found.n_rows]
-    if not filled:
-        raise ValueError("X holds no rows: all of its partitions are empty.")
-    widths = sorted({found.n_features for found in filled})
-    if len(widths) > 1:
-        raise ValueError(f"The partitions of X have {widths[0]} to {widths[-1]} features; all must have the same.")
-    if widths[0] == 0:
-        n_rows = sum(found.n_rows for found in filled)
-        raise ValueError(f"X has 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.")
-    if not any(found.n_used for found in filled):
-        raise ValueError("sample_weight is zero for every row; at least two rows need a positive weight.")
-    shapes = sorted({found.targets for found in filled})
-    if len(shapes) > 1:
-        raise ValueError(f"The targets y have rows of the shapes {shapes[0]} and {shapes[1]}; all must be alike.")
+    Raises
+    ------
+    ValueError
+        Where a partition cannot be used, or where partitions do not go together.
+    """
 
+    def __init__(self, partitions: list[PartitionSurvey]):
+        self.partitions = partitions
+        self.filled = [part for part in partitions if part.n_rows]
+        self.used = [part for part in partitions if part.n_used]
+        self._check()
 
-def dtype_of(looks: list[Look]) -> np.dtype:
-    """The type that holds all features."""
-    return np.result_type(*[found.dtype for found in looks if found.n_rows])
+    def _check(self) -> None:
+        for number, part in enumerate(self.partitions):
+            if part.problem is not None:
+                named = "" if part.problem.startswith("partition") else f" (partition {number})"
+                raise ValueError(f"{part.problem.rstrip('.')}{named}.")
+        if not self.filled:
+            raise ValueError("X holds no rows: all of its partitions are empty.")
+        widths = sorted({part.n_features for part in self.filled})
+        if len(widths) > 1:
+            raise ValueError(f"The partitions of X have {widths[0]} to {widths[-1]} features; all must have the same.")
+        if widths[0] == 0:
+            raise ValueError(f"X has 0 feature(s) (shape=({sum(self.sizes)}, 0)) while a minimum of 1 is required.")
+        if not self.used:
+            raise ValueError("sample_weight is zero for every row; at least two rows need a positive weight.")
+        shapes = sorted({part.target_shape for part in self.filled})
+        if len(shapes) > 1:
+            raise ValueError(f"The targets y have rows of the shapes {shapes[0]} and {shapes[1]}; all must be alike.")
 
+    @property
+    def sizes(self) -> list[int]:
+        """Rows of each partition."""
+        return [part.n_rows for part in self.partitions]
 
-def classes_of(looks: list[Look]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All labels, how many rows of positive weight each has, and what these weigh."""
-    filled = [found for found in looks if found.n_used]
-    kinds = {"text" if found.labels.dtype.kind in "OUST" else "other" for found in filled}
-    if len(kinds) > 1:
-        raise ValueError("The labels y are text in some partitions and numbers in others; use one type for all labels.")
-    labels = np.concatenate([found.labels for found in filled])
-    classes, places = np.unique(labels, return_inverse=True)
-    counts = np.bincount(places.ravel(), np.concatenate([found.counts for found in filled]))
-    weights = np.bincount(places.ravel(), np.concatenate([found.weights for found in filled]))
-    return classes, counts, weights
+    @property
+    def n_features(self) -> int:
+        """Features of the rows."""
+        return self.filled[0].n_features
 
+    @property
+    def dtype(self) -> np.dtype:
+        """The type that holds the features of all partitions."""
+        return np.result_type(*[part.dtype for part in self.filled])
 
-def scale_gamma_of(looks: list[Look]) -> float:
-    """What gamma="scale" stands for over all partitions, from the mean and variance of each."""
-    filled = [found for found in looks if found.n_used]
-    shares = np.array([found.weight for found in filled])
-    shares /= shares.sum()
-    means = np.array([found.mean for found in filled])
-    mean = shares @ means
-    variance = shares @ (np.array([found.variance for found in filled]) + (means - mean) ** 2)
-    return 1.0 / (filled[0].n_features * variance) if variance > 0 else 1.0
+    def class_totals(self) -> ClassTotals:
+        """The classes of all partitions, the rows of positive weight in each, and the sums of their weights."""
+        kinds = {"text" if part.labels.dtype.kind in "OUST" else "other" for part in self.used}
+        if len(kinds) > 1:
+            raise ValueError(
+                "The labels y are text in some partitions and numbers in others; use one type for all labels."
+            )
+        classes, codes = np.unique(np.concatenate([part.labels for part in self.used]), return_inverse=True)
+        counts = np.bincount(codes.ravel(), np.concatenate([part.counts for part in self.used]))
+        weights = np.bincount(codes.ravel(), np.concatenate([part.weights for part in self.used]))
+        return ClassTotals(classes, counts, weights)
+
+    def target_totals(self) -> TargetTotals:
+        """The number and weight of all rows, and the weighted mean of their targets."""
+        weight = sum(part.weight for part in self.filled)
+        mean = np.sum([part.target_sum for part in self.filled], axis=0) / weight
+        return TargetTotals(sum(part.n_used for part in self.filled), weight, mean, self.filled[0].target_shape)
+
+    def scale_gamma(self) -> float:
+        """The value of gamma="scale" over the rows of all partitions."""
+        shares = np.array([part.weight for part in self.used])
+        shares /= shares.sum()
+        means = np.array([part.mean for part in self.used])
+        mean = shares @ means
+        variance = shares @ (np.array([part.variance for part in self.used]) + (means - mean) ** 2)
+        return 1.0 / (self.n_features * variance) if variance > 0 else 1.0

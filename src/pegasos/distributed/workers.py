@@ -1,6 +1,7 @@
-"""Who does the work: local solvers that hold their rows, and one question at a time for all of them.
+"""Workers: whatever holds the partitions of a fit and runs its local solvers.
 
-The rounds are written once, over what is here: `ThreadWorkers` in this process, `cluster.ClientWorkers` on a cluster.
+The rounds (`cocoa`) are written once, over the protocol `Workers`: `ThreadWorkers` are threads of this process,
+`dask_workers.ClientWorkers` the workers of a Dask cluster.
 """
 
 from __future__ import annotations
@@ -16,14 +17,13 @@ import numpy as np
 
 from pegasos.backends.threads import blas_threads, share_out
 from pegasos.distributed import local_solver
-from pegasos.distributed.local_solver import Local
-from pegasos.distributed.plan import Plan
+from pegasos.distributed.local_solver import LocalSolver, Plan
 
-UNEVEN = 1.25  # times the mean number of rows that a worker may have before partitions are moved
+MOST_UNEVEN = 1.25  # times the mean number of rows that a worker may have before partitions are moved
 
 
 class WorkersLost(Exception):
-    """Workers are gone, and with them the coefficients of their rows."""
+    """Workers are gone, and with them the dual variables of their rows."""
 
 
 class Interrupted(Exception):
@@ -31,29 +31,38 @@ class Interrupted(Exception):
 
 
 class Workers(Protocol):
-    """What the rounds ask for."""
+    """What holds the partitions of a fit and runs its local solvers."""
+
+    n_blocks: int  # into how many partitions rows in memory are cut
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of partitions."""
 
     @property
     def n_solvers(self) -> int:
         """Number of local solvers."""
 
-    def load(self, takes: list) -> None:
-        """Have the delayed partitions computed, and keep them where they are."""
+    def load(self, partitions: list) -> None:
+        """Compute the delayed partitions, and keep them where they are computed."""
 
-    def over_parts(self, function: Callable, given: list[tuple]) -> list:
-        """``function(part, *given[i])`` of each partition."""
+    def map_partitions(self, function: Callable, arguments: list[tuple]) -> list:
+        """``function(partition, *arguments[i])`` for each partition."""
 
     def place(self, plan: Plan, sizes: list[int]) -> None:
-        """Make the local solvers, of partitions that have so many rows."""
+        """Make the local solvers; `sizes` are the rows of the partitions."""
 
-    def total(self, function: Callable, order: Any, stop: Callable[[], bool]) -> Any:
-        """Σ ``function(local, key, order)`` over all local solvers; raises WorkersLost, or Interrupted if told to."""
+    def total(self, function: Callable, request: Any, stop: Callable[[], bool]) -> Any:
+        """The sum of ``function(local, key, request)`` over all local solvers.
+
+        Raises WorkersLost where one of them is gone, and Interrupted once ``stop()`` is true.
+        """
 
     def recover(self) -> None:
-        """Make the local solvers again that were lost; their coefficients begin anew."""
+        """Make lost local solvers again; their dual variables start at 0."""
 
     def close(self) -> None:
-        """Let all go."""
+        """Drop rows and dual variables."""
 
 
 class ThreadWorkers:
@@ -67,58 +76,62 @@ class ThreadWorkers:
 
     def __init__(self, n_solvers: int | None = None):
         self.token = uuid4().hex
-        self.wanted = blas_threads() if n_solvers is None else n_solvers
-        self.parts: list = []
-        self.solvers: list[Local] = []
+        self.n_blocks = blas_threads() if n_solvers is None else n_solvers
+        self.partitions: list = []
+        self.solvers: list[LocalSolver] = []
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of partitions."""
+        return len(self.partitions)
 
     @property
     def n_solvers(self) -> int:
         """Number of local solvers."""
         return len(self.solvers)
 
-    def load(self, takes) -> None:
+    def load(self, partitions) -> None:
         """Compute the partitions."""
-        self.parts = list(dask.compute(*takes))
+        self.partitions = list(dask.compute(*partitions))
 
-    def over_parts(self, function, given):
+    def map_partitions(self, function, arguments):
         """A function of each partition."""
-        found: list = [None] * len(self.parts)
-
-        def ask(number):
-            found[number] = function(self.parts[number], *given[number])
-
-        share_out(ask, range(len(self.parts)))
-        return found
+        return _in_threads(lambda i: function(self.partitions[i], *arguments[i]), self.n_partitions)
 
     def place(self, plan, sizes) -> None:
-        """Neighbouring partitions, about as many rows for each local solver."""
-        groups = neighbours(sizes, self.wanted)
-        self.solvers = [Local([self.parts[i] for i in group], plan, n) for n, group in enumerate(groups)]
-        self.parts = []
+        """A group of adjacent partitions for each local solver, about as many rows in each group."""
+        groups = adjacent_groups(sizes, self.n_blocks)
+        self.solvers = [LocalSolver([self.partitions[i] for i in group], plan, n) for n, group in enumerate(groups)]
+        self.partitions = []
         for number, solver in enumerate(self.solvers):
             local_solver.begin(solver, (self.token, number))
 
-    def total(self, function, order, stop):
-        """The sum over all local solvers, side by side."""
-        found: list = [None] * self.n_solvers
-
-        def ask(number):
-            found[number] = function(self.solvers[number], (self.token, number), order)
-
-        share_out(ask, range(self.n_solvers))
-        return reduce(add, found)
+    def total(self, function, request, stop):
+        """The sum over all local solvers, which run at the same time."""
+        return reduce(add, _in_threads(lambda i: function(self.solvers[i], (self.token, i), request), self.n_solvers))
 
     def recover(self) -> None:
-        """Nothing is ever lost here."""
+        """Nothing: threads are not lost."""
 
     def close(self) -> None:
-        """Let the rows and their coefficients go."""
+        """Drop rows and dual variables."""
         local_solver.forget(self.token)
-        self.solvers, self.parts = [], []
+        self.solvers, self.partitions = [], []
 
 
-def neighbours(sizes: list[int], n_groups: int) -> list[list[int]]:
-    """Partitions that hold rows, in at most `n_groups` groups of neighbours with about as many rows each."""
+def _in_threads(call: Callable[[int], Any], count: int) -> list:
+    """Results of ``call(0)``, ``call(1)``, ..., made in threads."""
+    results: list = [None] * count
+
+    def run(number):
+        results[number] = call(number)
+
+    share_out(run, range(count))
+    return results
+
+
+def adjacent_groups(sizes: list[int], n_groups: int) -> list[list[int]]:
+    """Partitions that hold rows, in at most `n_groups` groups of adjacent ones with about as many rows each."""
     filled = [number for number, size in enumerate(sizes) if size]
     ends = np.cumsum([sizes[number] for number in filled])
     n_groups = min(n_groups, len(filled))
@@ -129,28 +142,28 @@ def neighbours(sizes: list[int], n_groups: int) -> list[list[int]]:
     return [filled[first:last] for first, last in zip(cuts, [*cuts[1:], len(filled)])]
 
 
-def evened(homes: list, sizes: list[int], workers: list) -> list:
-    """The worker of each partition: where it is, unless some worker has many more rows than others.
+def balanced_placement(holders: list, sizes: list[int], workers: list) -> list:
+    """The worker of each partition: the one that holds it, unless some worker has many more rows than others.
 
     The smallest partition of the fullest worker moves to the emptiest one as long as that makes the fullest less full.
     """
-    homes = [home if home in workers else None for home in homes]
+    placement = [holder if holder in workers else None for holder in holders]
     loads = dict.fromkeys(workers, 0)
-    for home, size in zip(homes, sizes):
-        if home is not None:
-            loads[home] += size
-    for number, home in enumerate(homes):
-        if home is None:
-            homes[number] = min(workers, key=lambda worker: loads[worker])
-            loads[homes[number]] += sizes[number]
+    for worker, size in zip(placement, sizes):
+        if worker is not None:
+            loads[worker] += size
+    for number, worker in enumerate(placement):
+        if worker is None:
+            placement[number] = min(workers, key=lambda worker: loads[worker])
+            loads[placement[number]] += sizes[number]
     while True:
         full, empty = max(workers, key=lambda worker: loads[worker]), min(workers, key=lambda worker: loads[worker])
-        own = [number for number, home in enumerate(homes) if home == full and sizes[number]]
-        if not own or loads[full] * len(workers) <= UNEVEN * sum(sizes):
-            return homes
+        own = [number for number, worker in enumerate(placement) if worker == full and sizes[number]]
+        if not own or loads[full] * len(workers) <= MOST_UNEVEN * sum(sizes):
+            return placement
         number = min(own, key=lambda number: sizes[number])
         if loads[empty] + sizes[number] >= loads[full]:
-            return homes
-        homes[number] = empty
+            return placement
+        placement[number] = empty
         loads[full] -= sizes[number]
         loads[empty] += sizes[number]

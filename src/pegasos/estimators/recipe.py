@@ -269,6 +269,12 @@ class Recipe:
         for name, value in attributes.items():
             setattr(self.estimator, name, value)
 
+    @property
+    def fitted_attributes(self) -> dict[str, Any]:
+        """The fitted attributes by name, private ones that predicting and saving need included."""
+        private = ("_kernel", "_scheme", "_targets")
+        return {name: value for name, value in vars(self.estimator).items() if name.endswith("_") or name in private}
+
     def warn_if_missed(self, solution) -> None:
         """Warn where time, Ctrl-C or the number of passes ended a solve before `tol` was reached."""
         certificate, steps, tol = solution.certificate, int(solution.steps.max()), self.estimator.tol
