@@ -19,7 +19,6 @@ from pegasos.estimators.totals import SharedProblem
 from pegasos.estimators.warm_start import without_rows
 from pegasos.io import DataError
 from pegasos.io.source import Chunk, Source
-from pegasos.losses.scalar import LINEAR_DUALS
 from pegasos.rules.state import State
 from pegasos.solver.certificate import Certificate, Certifier
 from pegasos.solver.monitor import Hooks
@@ -119,7 +118,7 @@ class Run:
             limits=np.minimum(limits, schedule.max_steps),
             first_steps=np.zeros(len(n_rows), np.int64),
             dual=np.full(len(n_rows), -np.inf),
-            proven=single and schedule.sampling != "replacement" and self.setting.loss in LINEAR_DUALS,
+            proven=single and schedule.sampling != "replacement" and self.setting.loss.dual_is_linear,
         )
         self.kept = self.at  # the last standing between two windows; a window may be given up half done
         self.known: Certificate | None = None  # of the state as it is
