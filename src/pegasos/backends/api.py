@@ -67,7 +67,10 @@ class Draws(NamedTuple):
 
 
 class Pulled(NamedTuple):
-    """What a block adds: pulls to S (P, B), to U (P, B) or (0, 0), and (P, 2) the factor on the old S and U's loss of it."""
+    """What a block adds: pulls to S (P, B), weighted ones to U (P, B) or (0, 0), and folds.
+
+    Folds (P, 2) are the factor on the old S and the multiple of it that U loses.
+    """
 
     pulls: Any
     weighted: Any
@@ -131,4 +134,4 @@ class Backend(Protocol):
         """totals[p] += Σ s·loss over the rows `index`; a group counts in its first column."""
 
     def dual_terms(self, totals: Any, shared: Shared, factors: Any, point: Any, loss: Loss) -> None:
-        """totals[p] += Σ dual term of ``factors * alpha``, moved into its domain; `point` receives it, if it has room."""
+        """totals[p] += Σ dual term of ``factors * alpha``, moved into its domain and into `point`, if that has room."""

@@ -218,11 +218,17 @@ class _Writer:
             case ast.UnaryOp() | ast.BinOp() | ast.Compare():
                 parts = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
                 values = [self.known(part, scope) for part in parts]
-                if any(value is None or not isinstance(value.value, LITERALS + (Enum,)) for value in values):
+                if any(value is None or not isinstance(value.value, (*LITERALS, Enum)) for value in values):
                     return None
                 names = {f"v{i}": value.value for i, value in enumerate(values) if value is not None}
                 return _Known(eval(compile(_with_names(node), "<constant>", "eval"), {}, names))
         return None
+
+    def writes_out(self, function: Any) -> bool:
+        """Whether calls of a function are replaced by its text: plain ones of this package and of the loop's module."""
+        if not isinstance(function, FunctionType):
+            return False
+        return function.__module__.partition(".")[0] == PACKAGE or function.__module__ == self.namespace["__name__"]
 
     # --- calls ----------------------------------------------------------------------------------------------------
 
@@ -230,7 +236,7 @@ class _Writer:
         """A call as it is, or the result of a function that is written out in `before`."""
         known = self.known(node.func, scope)
         function: Any = known.value if known is not None else None
-        if not _is_written_out(function):
+        if not self.writes_out(function):
             made = copy.copy(node)
             made.func = self.expression(node.func, scope, before)
             made.args = [self.expression(each, scope, before) for each in node.args]
@@ -268,11 +274,6 @@ class _Writer:
         body = _single_exit(body, result if wanted else None)
         before += [_placed(each, node) for each in first + body]
         return ast.copy_location(ast.Name(result, ast.Load()), node) if wanted else None
-
-
-def _is_written_out(function: Any) -> bool:
-    """Whether calls of a function are replaced by its text: plain ones of this package are."""
-    return isinstance(function, FunctionType) and function.__module__.partition(".")[0] == PACKAGE
 
 
 def _literal(value: Any) -> ast.Constant | None:

@@ -33,9 +33,9 @@ class Loss(metaclass=_Registered):
         feasible(beta, s)                       the dual variable moved into its domain
         side(y)                                 the sign between a row's dual variable and its coefficient
 
-    `epsilon` is the width of the ε-insensitive loss; others ignore it. A loss over the scores of all classes (`grouped`)
-    has other functions: see `pegasos.losses.crammer_singer`. The functions are written out into the compiled loops by
-    `pegasos.backends.specialise`, whose docstring says what such functions may contain.
+    `epsilon` is the width of the ε-insensitive loss; others ignore it. A loss over the scores of all classes
+    (`grouped`) has other functions: see `pegasos.losses.crammer_singer`. The functions are written out into the
+    compiled loops by `pegasos.backends.specialise`, whose docstring says what such functions may contain.
     """
 
     name: ClassVar[str]

@@ -51,9 +51,9 @@ class CrammerSinger(Loss):
     def coordinates(f, label, q, s, old, new):
         """Maximise the dual in the row's K variables: ``new = min(s·e, (g - θ)/q)``, ``g = q·old - f + e``, Σ new = 0.
 
-        With caps c = s·e and z = g - q·c that is Σ (θ - z)₊ = q·s. Classes with z ≥ θ stay at their cap: taking θ for all
-        classes and then for those below it, again and again, only lowers θ and ends after at most K rounds. (Rounding may
-        raise it by a hair: a round that leaves no fewer classes is the last.)
+        With caps c = s·e and z = g - q·c that is Σ (θ - z)₊ = q·s. Classes with z ≥ θ stay at their cap: taking θ for
+        all classes and then for those below it, again and again, only lowers θ and ends after at most K rounds.
+        (Rounding may raise it by a hair: a round that leaves no fewer classes is the last.)
         """
         if q <= 0.0:
             if CrammerSinger.pulls(f, label, new):

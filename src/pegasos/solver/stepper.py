@@ -102,7 +102,7 @@ class Stepper:
         rows, backend, xp, n_columns = self.rows, self.backend, self.rows.xp, len(state.columns)
         whole = backend.BLOCK_LENGTH is not None  # whose threads take all steps of a block, and write every pull
         wide = n_columns >= WIDE_COLUMNS and not self.project and not whole  # a fold would reach back into parts
-        block = rows.block(index, whole=wide)
+        block = rows.block(index, full_rows=wide)
         room = xp.empty if whole else xp.zeros
         pulls = room((n_columns, len(index)), rows.dtype)
         weighted = room(pulls.shape, rows.dtype) if state.weighted.size else pulls[:0, :0]
@@ -144,8 +144,8 @@ class Stepper:
             count = cpu.direct_steps(
                 first * size, last * size, size, state.columns, state.sums, state.weighted, state.products, index,
                 rows.direct_values, self.squares, rows.bias, self.job.problems.labelings, self.job.weights, state.alpha,
-                state.violations, self.schedule.batch, int(self.rules.average), **self.rules.constants, single=self.single,
-                kernel=state.products.size > 0,
+                state.violations, self.schedule.batch, int(self.rules.average), **self.rules.constants,
+                single=self.single, kernel=state.products.size > 0,
             )  # fmt: skip
             pulled.append(count)
 

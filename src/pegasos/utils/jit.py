@@ -20,6 +20,11 @@ CURE = (
 class LoopCache(FunctionCache):
     """Machine code on disk; files that are damaged or cannot be written are as good as none."""
 
+    @property
+    def index(self) -> str:
+        """The file that lists the machine code of a function."""
+        return self._cache_file._index_path
+
     def load_overload(self, sig, target_context):
         """The machine code for arguments of some types, None where there is none that can be read."""
         try:
@@ -37,6 +42,12 @@ class LoopCache(FunctionCache):
             super().save_overload(sig, data)
         except OSError:
             _warn()
+
+
+def cache_of(dispatcher: Any) -> LoopCache | None:
+    """Where a compiled function is kept, if it is."""
+    found = getattr(dispatcher, "_cache", None)
+    return found if isinstance(found, LoopCache) else None
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:

@@ -13,14 +13,21 @@ SUMS = {"reassoc", "contract", "nsz"}
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
+LOOPS: list[Loop] = []
+
+
 class Loop:
-    """A loop that is compiled for the values of its keyword-only parameters, and runs as it stands under NUMBA_DISABLE_JIT."""
+    """A loop that is compiled for the values of its keyword-only parameters.
+
+    Under NUMBA_DISABLE_JIT it runs as it stands.
+    """
 
     def __init__(self, function: Any, options: dict[str, Any]):
         self.function, self.options = function, options
         self.compiled: dict[tuple, Callable] = {}
         self.lock = threading.Lock()
         update_wrapper(self, function)
+        LOOPS.append(self)
 
     def __call__(self, *given, **constants):
         compiled = self.compiled.get(tuple(constants.items()))
@@ -48,3 +55,11 @@ class Loop:
 def jit(**options: Any) -> Callable[[Any], Loop]:
     """Make a function a `Loop`."""
     return lambda function: Loop(function, options)
+
+
+def kept_loops() -> list[str]:
+    """Files on disk of the loops that this process has compiled or loaded."""
+    from pegasos.utils.jit import cache_of
+
+    caches = [cache_of(compiled) for loop in LOOPS for compiled in loop.compiled.values()]
+    return [cache.index for cache in caches if cache is not None]

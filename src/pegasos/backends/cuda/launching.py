@@ -28,7 +28,7 @@ _own = threading.local()  # arguments are written to the same place again and ag
 
 
 def jit_kernel(**options: Any) -> Callable[[Any], Callable[..., Any]]:
-    """Make a function a family of kernels: called with values of its keyword-only parameters, it is the one for them."""
+    """Make a function a family of kernels: a call with values of its keyword-only parameters gives the one for them."""
 
     def family(function):
         return cache(lambda **constants: cuda.jit(cache=True, **options)(specialised(function, constants)))

@@ -42,7 +42,7 @@ def columns_to_change(columns: np.ndarray) -> Iterator[Any]:
 
 
 def block_steps(part, shared, scores, gram, draws, pulled, k, rules) -> None:
-    """Take the steps of a block, all of it at once: a thread for each draw, which finds draws of the same row itself."""
+    """Take the steps of a block, all at once: a thread for each draw, which finds draws of the same row itself."""
     given = (
         shared.columns, scores, gram.values, draws.index, shared.labelings, shared.weights, shared.alpha,
         shared.violations, pulled.pulls, pulled.weighted,
