@@ -23,7 +23,7 @@ class Rules(NamedTuple):
         return {"rule": self.rule, "loss": self.loss, "project": self.project}
 
 
-class Shared(NamedTuple):
+class SharedArrays(NamedTuple):
     """Arrays that most loops of a solve share.
 
     Attributes
@@ -107,21 +107,23 @@ class Backend(Protocol):
         """Where in a block the same row was drawn last, as `block_steps` wants to know it."""
 
     def block_steps(
-        self, part: tuple[int, int], shared: Shared, scores: Any, gram: Gram, draws: Draws, pulled: Pulled, k: Any,
-        rules: Rules,
+        self, part: tuple[int, int], shared: SharedArrays, scores: Any, gram: Gram, draws: Draws, pulled: Pulled,
+        k: Any, rules: Rules,
     ) -> None:  # fmt: skip
         """Take the steps of some draws of a block in batches of `k`; `scores` (P, B) are <S, x> at its start."""
 
     def open_columns(self, columns: Any, scales: Any, rules: Rules) -> None:
         """Begin one step of every unfinished column."""
 
-    def batch_pulls(self, shared: Shared, scales: Any, scores: Any, index: Any, pulls: Any, rules: Rules) -> None:
+    def batch_pulls(self, shared: SharedArrays, scales: Any, scores: Any, index: Any, pulls: Any, rules: Rules) -> None:
         """Pulls of the rows `index`, all against the same model."""
 
-    def batch_account(self, shared: Shared, pulls: Any, index: Any, before: Any, after: Any, rules: Rules) -> None:
+    def batch_account(
+        self, shared: SharedArrays, pulls: Any, index: Any, before: Any, after: Any, rules: Rules
+    ) -> None:
         """Follow ||S||² and the dual's linear part over a batch: <S, x> before and after its pulls suffice."""
 
-    def close_columns(self, shared: Shared, sums: Any, weighted_sums: Any, rules: Rules) -> bool:
+    def close_columns(self, shared: SharedArrays, sums: Any, weighted_sums: Any, rules: Rules) -> bool:
         """End one step of every unfinished column; whether any state was folded."""
 
     def scatter_rows(self, target: Any, index: Any, pulls: Any) -> None:
@@ -130,8 +132,8 @@ class Backend(Protocol):
     def count_violations(self, violations: Any, index: Any, pulls: Any) -> None:
         """Count each row that pulls."""
 
-    def add_losses(self, totals: Any, shared: Shared, scores: Any, index: Any, loss: Loss) -> None:
+    def add_losses(self, totals: Any, shared: SharedArrays, scores: Any, index: Any, loss: Loss) -> None:
         """totals[p] += Σ s·loss over the rows `index`; a group counts in its first column."""
 
-    def dual_terms(self, totals: Any, shared: Shared, factors: Any, point: Any, loss: Loss) -> None:
+    def dual_terms(self, totals: Any, shared: SharedArrays, factors: Any, point: Any, loss: Loss) -> None:
         """totals[p] += Σ dual term of ``factors * alpha``, moved into its domain and into `point`, if that has room."""

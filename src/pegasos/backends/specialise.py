@@ -41,8 +41,8 @@ def specialised(function: FunctionType, constants: dict[str, Any]) -> FunctionTy
     tree = copy.deepcopy(_definition(function))
     writer = _Writer(function.__module__)
     local = {*_stored(tree), *(each.arg for each in tree.args.args)}
-    names: dict[str, _Known | ast.expr] = {name: ast.Name(name, ast.Load()) for name in local}
-    scope = _Scope(function, names | {each.arg: _Known(constants[each.arg]) for each in tree.args.kwonlyargs})
+    names: dict[str, _Constant | ast.expr] = {name: ast.Name(name, ast.Load()) for name in local}
+    scope = _Scope(function, names | {each.arg: _Constant(constants[each.arg]) for each in tree.args.kwonlyargs})
     tree.body = writer.statements(tree.body, scope)
     tree.args.kwonlyargs, tree.args.kw_defaults, tree.decorator_list = [], [], []
     digest = hashlib.sha256((ast.unparse(tree) + repr(sorted(writer.numbers()))).encode()).hexdigest()
@@ -55,7 +55,7 @@ def specialised(function: FunctionType, constants: dict[str, Any]) -> FunctionTy
     return made
 
 
-class _Known:
+class _Constant:
     """A value that is known before the loop runs."""
 
     def __init__(self, value):
@@ -65,7 +65,7 @@ class _Known:
 class _Scope:
     """Names within a function that is being written out: known values, or expressions of the loop."""
 
-    def __init__(self, function: FunctionType, names: dict[str, _Known | ast.expr]):
+    def __init__(self, function: FunctionType, names: dict[str, _Constant | ast.expr]):
         self.names = names
         cells = zip(function.__code__.co_freevars, function.__closure__ or ())
         self.outer = ChainMap({name: cell.cell_contents for name, cell in cells}, function.__globals__, vars(builtins))
@@ -200,28 +200,28 @@ class _Writer:
         self.namespace[free] = value
         return free
 
-    def known(self, node: ast.expr, scope: _Scope) -> _Known | None:
+    def known(self, node: ast.expr, scope: _Scope) -> _Constant | None:
         """The value of an expression where it follows from constants."""
         match node:
             case ast.Constant():
-                return _Known(node.value)
+                return _Constant(node.value)
             case ast.Name(ctx=ast.Load()):
                 found = scope.names.get(node.id)
                 if isinstance(found, ast.expr):
                     return None
-                return _Known(scope.outer[node.id]) if found is None else found
+                return _Constant(scope.outer[node.id]) if found is None else found
             case ast.Attribute(ctx=ast.Load()):
                 of = self.known(node.value, scope)
                 if of is None or not isinstance(of.value, ModuleType | type | Loss):
                     return None
-                return _Known(getattr(of.value, node.attr))
+                return _Constant(getattr(of.value, node.attr))
             case ast.UnaryOp() | ast.BinOp() | ast.Compare():
                 parts = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
                 values = [self.known(part, scope) for part in parts]
                 if any(value is None or not isinstance(value.value, (*LITERALS, Enum)) for value in values):
                     return None
                 names = {f"v{i}": value.value for i, value in enumerate(values) if value is not None}
-                return _Known(eval(compile(_with_names(node), "<constant>", "eval"), {}, names))
+                return _Constant(eval(compile(_with_names(node), "<constant>", "eval"), {}, names))
         return None
 
     def writes_out(self, function: Any) -> bool:
@@ -245,7 +245,7 @@ class _Writer:
             raise _unsupported(node)
         definition, own = _definition(function), f"_{next(self.number)}"
         stored, used = _stored(definition), _used(definition)
-        names: dict[str, _Known | ast.expr] = {name: ast.Name(name + own, ast.Load()) for name in stored}
+        names: dict[str, _Constant | ast.expr] = {name: ast.Name(name + own, ast.Load()) for name in stored}
         first: list[ast.stmt] = []
         for parameter, given in zip(definition.args.args, node.args, strict=True):
             name, value = parameter.arg, self.known(given, scope)

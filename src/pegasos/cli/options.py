@@ -9,6 +9,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from pegasos.losses import names
+
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A known name, such as digits, or a file.")]
 Label = Annotated[
     str | None,

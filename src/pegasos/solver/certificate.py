@@ -18,7 +18,7 @@ from itertools import islice
 import numpy as np
 
 from pegasos.backends import cpu
-from pegasos.backends.api import Rules, Shared
+from pegasos.backends.api import Rules, SharedArrays
 from pegasos.backends.threads import in_parallel, share_out
 from pegasos.problem.job import Job
 from pegasos.rows import Rows, Way
@@ -174,10 +174,10 @@ class Certifier:
         to_host = rows.backend.to_host
         return to_host(losses.sum(axis=0)), to_host(norms.sum(axis=0)) if rows.dual else rows.square_norms(model)
 
-    def _shared(self, columns: np.ndarray, alpha=None) -> Shared:
+    def _shared(self, columns: np.ndarray, alpha=None) -> SharedArrays:
         """What loops share, where the rows are."""
         columns = self.rows.backend.columns_to_read(columns)
-        return Shared(columns, *self.job.on_device, alpha, None, self.job.problems.group)
+        return SharedArrays(columns, *self.job.on_device, alpha, None, self.job.problems.group)
 
     def _zeros(self, *shape: int):
         return self.rows.xp.zeros(shape)

@@ -13,7 +13,7 @@ from itertools import zip_longest
 import numpy as np
 
 from pegasos.backends import cpu
-from pegasos.backends.api import Draws, Pulled, Rules, Shared
+from pegasos.backends.api import Draws, Pulled, Rules, SharedArrays
 from pegasos.backends.threads import in_parallel
 from pegasos.problem.job import Job
 from pegasos.rows import Block, Way
@@ -124,9 +124,9 @@ class Stepper:
         if not backend.WAITS_TO_LOOK:
             self.pull_rate = np.count_nonzero(pulls) / pulls.size
 
-    def _shared(self, state: State, columns) -> Shared:
+    def _shared(self, state: State, columns) -> SharedArrays:
         """What loops share; `columns` are the state's, where the rows are."""
-        return Shared(columns, *self.job.on_device, state.alpha, state.violations, self.size)
+        return SharedArrays(columns, *self.job.on_device, state.alpha, state.violations, self.size)
 
     def _parts(self, length: int, wide: bool) -> list[tuple[int, int]]:
         """Parts of a block: between them one product brings the scores of all later draws up to date.
