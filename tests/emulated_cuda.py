@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import random
 import sys
+from functools import partial
 from itertools import product
 from types import ModuleType, SimpleNamespace
 
@@ -178,8 +179,8 @@ _compiled: list[tuple] = []
 
 
 def jit(*, device: bool = False, cache: bool = False, max_registers: int | None = None):
-    """As `numba.cuda.jit`; a function of the device is called as it is."""
-    return (lambda function: function) if device else Kernel
+    """As `numba.cuda.jit`; a function of the device is called as it is, and is no plain function."""
+    return partial if device else Kernel
 
 
 def module() -> ModuleType:

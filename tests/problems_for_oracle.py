@@ -9,7 +9,7 @@ import naive
 import naive_crammer_singer
 from pegasos.backends import cpu
 from pegasos.kernels import make_kernel, squared_norms
-from pegasos.losses.scalar import Loss
+from pegasos.losses import Loss
 from pegasos.problem.columns import crammer_singer, one_vs_one, one_vs_rest, regression
 from pegasos.problem.sampling import Stream
 from pegasos.rows import DenseRows, GatheredRows, KernelRows, KernelStorage, SparseRows

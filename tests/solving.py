@@ -1,6 +1,6 @@
 """`solve` with the parts of a job as arguments, which reads better in tests."""
 
-from pegasos.losses.scalar import Loss
+from pegasos.losses import Loss
 from pegasos.problem.job import Job
 from pegasos.solver import solve as solver
 from pegasos.solver.clock import Clock

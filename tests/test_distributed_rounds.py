@@ -23,7 +23,7 @@ from pegasos.distributed import PegasosClassifier, PegasosRegressor, local_solve
 from pegasos.distributed.cocoa import CocoaSettings, CocoaSolver
 from pegasos.distributed.local_solver import seed_of
 from pegasos.distributed.workers import ThreadWorkers, WorkersLost, adjacent_groups, balanced_placement
-from pegasos.losses.scalar import Loss
+from pegasos.losses import Loss
 from pegasos.problem.columns import one_vs_rest
 from pegasos.problem.sampling import Stream
 from pegasos.problem.schedule import Schedule

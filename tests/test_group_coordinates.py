@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from naive_crammer_singer import _maximise_dual
-from pegasos.losses.crammer_singer import group_coordinates
+from pegasos.losses import CrammerSinger
 
 
 class Watched(np.ndarray):
@@ -30,7 +30,7 @@ def test_a_margin_of_exactly_one_ends_the_step_where_it_began(n_classes, seed):
         f[1] = f[0] - 1
         f[2:] = np.minimum(f[2:], f[1])
         new = np.zeros(n_classes)
-        group_coordinates(f.view(Watched), 0, q, s, np.zeros(n_classes), new)
+        CrammerSinger.coordinates(f.view(Watched), 0, q, s, np.zeros(n_classes), new)
         own = np.eye(n_classes)[0]
         np.testing.assert_allclose(new, _maximise_dual(own - f, s * own, q), atol=1e-12)
 
@@ -42,9 +42,9 @@ def test_a_second_step_on_the_same_row_changes_nothing(n_classes, seed):
     for _ in range(50):
         q, s, label = float(10 ** rng.uniform(-6, 3)), float(rng.uniform(0.1, 4)), int(rng.integers(n_classes))
         f, old, new = rng.normal(size=n_classes), np.zeros(n_classes), np.zeros(n_classes)
-        group_coordinates(f.view(Watched), label, q, s, old, new)
+        CrammerSinger.coordinates(f.view(Watched), label, q, s, old, new)
         own = np.eye(n_classes)[label]
         np.testing.assert_allclose(new, _maximise_dual(own - f, s * own, q), atol=1e-9)
         again = np.zeros(n_classes)
-        group_coordinates((f + q * new).view(Watched), label, q, s, new, again)
+        CrammerSinger.coordinates((f + q * new).view(Watched), label, q, s, new, again)
         np.testing.assert_allclose(again, new, atol=1e-9)

@@ -6,7 +6,7 @@ import pytest
 import naive
 from pegasos.backends.blas import add_product
 from pegasos.kernels import make_kernel
-from pegasos.losses.scalar import Loss
+from pegasos.losses import Loss
 from pegasos.problem.columns import one_vs_rest
 from pegasos.problem.sampling import Stream
 from pegasos.problem.schedule import Schedule

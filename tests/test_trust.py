@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.kernels import make_kernel
-from pegasos.losses.scalar import Loss
+from pegasos.losses import Loss
 from pegasos.problem.columns import one_vs_rest, regression
 from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows, KernelRows, SparseRows

@@ -14,19 +14,19 @@ SECONDS = 30.0  # that the first compilation can take on a slow machine
 def is_compiled(kind: str) -> bool:
     """Whether an earlier run of this kind has left its compiled loops on disk, and no source is newer."""
     with suppress(OSError, ValueError):
-        folder, stamp = _note(kind).read_text(encoding="utf-8").splitlines()
-        return stamp == _stamp() and any(Path(folder).glob("steps.direct_steps-*.nbi"))
+        stamp, *files = _note(kind).read_text(encoding="utf-8").splitlines()
+        return stamp == _stamp() and bool(files) and all(map(os.path.exists, files))
     return False
 
 
 def note_compiled(kind: str) -> None:
-    """Leave word that runs of this kind need no further compilation."""
-    from pegasos.backends.cpu import steps
+    """Leave word that runs of this kind need no further compilation; without word runs are only interpreted."""
+    from pegasos.backends.cpu.loops import kept_loops
 
-    with suppress(OSError, AttributeError):  # Numba's caches are not public; without word runs are only interpreted
-        folder = steps.direct_steps._cache.cache_path
-        _note(kind).parent.mkdir(parents=True, exist_ok=True)
-        write_text(_note(kind), f"{folder}\n{_stamp()}")
+    with suppress(OSError, AttributeError):  # Numba's caches are not public
+        if files := kept_loops():
+            _note(kind).parent.mkdir(parents=True, exist_ok=True)
+            write_text(_note(kind), "\n".join([_stamp(), *files]))
 
 
 def interpret() -> bool:

@@ -15,6 +15,7 @@ from pegasos.cli.predict import predict
 from pegasos.cli.study import study
 from pegasos.cli.train import train
 from pegasos.cli.tune import tune
+from pegasos.cli.warmup import warmup
 
 app = typer.Typer(
     name="pegasos",
@@ -28,7 +29,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for command in (train, predict, classify, tune, compare, study, info):
+for command in (train, predict, classify, tune, compare, study, info, warmup):
     app.command(epilog=command.examples)(command)
 
 

@@ -9,6 +9,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from pegasos.losses import names
+
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A known name, such as digits, or a file.")]
 Label = Annotated[
     str | None,
@@ -64,7 +66,7 @@ PARAMETERS = {
     "coef0": Parameter("number", "Constant of poly and sigmoid."),
     "lam": Parameter("number", "Regularisation λ; give this or C. Neither: C = 1."),
     "C": Parameter("number", "λ = 1/(C · rows)."),
-    "loss": Parameter("text", "The loss.", ("hinge", "squared_hinge", "log_loss", "epsilon_insensitive")),
+    "loss": Parameter("text", "The loss.", (*names("classification"), *names("regression"))),
     "multi_class": Parameter("text", "How classes become problems.", ("ovr", "ovo", "crammer_singer")),
     "class_weight": Parameter("text", "Weights of the classes.", ("balanced",)),
     "epsilon": Parameter("number", "Width of the tube, for --regression."),

@@ -16,6 +16,7 @@ from pegasos.estimators.devices import same_kind_out, where_rows_are
 from pegasos.estimators.targets import ClassifierRecipe
 from pegasos.estimators.training import learn, train
 from pegasos.estimators.warm_start import missing_for_partial_fit, offered_if, unharmed_by_errors
+from pegasos.losses import names
 from pegasos.problem.columns import decode
 
 NO_PROBABILITIES = (
@@ -144,7 +145,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
 
     _parameter_constraints: dict = {
         **PegasosBase._parameter_constraints,
-        "loss": [StrOptions({"hinge", "squared_hinge", "log_loss"})],
+        "loss": [StrOptions(set(names("classification")))],
         "multi_class": [StrOptions({"ovr", "ovo", "crammer_singer"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }

@@ -15,6 +15,7 @@ from pegasos.estimators.devices import same_kind_out, where_rows_are
 from pegasos.estimators.targets import RegressorRecipe
 from pegasos.estimators.training import learn, train
 from pegasos.estimators.warm_start import missing_for_partial_fit, offered_if, unharmed_by_errors
+from pegasos.losses import names
 
 
 class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
@@ -133,7 +134,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
 
     _parameter_constraints: dict = {
         **PegasosBase._parameter_constraints,
-        "loss": [StrOptions({"epsilon_insensitive"})],
+        "loss": [StrOptions(set(names("regression")))],
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 

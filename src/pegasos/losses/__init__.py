@@ -1,5 +1,10 @@
-"""Losses: what a row contributes to the objective, its pull on the model, and its dual variable."""
+"""Losses: what a row contributes to the objective, its pull on the model, and its dual variable.
 
-from pegasos.losses.scalar import LINEAR_DUALS, Loss
+A new loss is a class in one of these modules: see `Loss`.
+"""
 
-__all__ = ["LINEAR_DUALS", "Loss"]
+from pegasos.losses.base import Loss, names
+from pegasos.losses.binary import EpsilonInsensitive, Hinge, LogLoss, SquaredHinge
+from pegasos.losses.crammer_singer import CrammerSinger
+
+__all__ = ["CrammerSinger", "EpsilonInsensitive", "Hinge", "LogLoss", "Loss", "SquaredHinge", "names"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.losses.scalar import Loss, value
+from pegasos.losses import Loss
 from pegasos.problem.columns import Problems
 from pegasos.problem.schedule import Schedule, average_of, readable
 from pegasos.rows import Rows
@@ -41,8 +41,8 @@ class Job:
     definite: bool = True
 
     def __post_init__(self):
-        if (self.loss == Loss.CRAMMER_SINGER) != (self.problems.scheme == "crammer_singer"):
-            raise ValueError(f"The columns of scheme {self.problems.scheme!r} do not go with {self.loss.name}.")
+        if self.loss.grouped != (self.problems.scheme == "crammer_singer"):
+            raise ValueError(f"The columns of scheme {self.problems.scheme!r} do not go with {self.loss.name.upper()}.")
 
     @property
     def n_columns(self) -> int:
@@ -104,7 +104,7 @@ class Job:
         columns["shrink"] = 1.0
         columns["pass_is_feasible"] = schedule.batch is None or schedule.sampling != "replacement"
         columns["best_dual"] = -np.inf
-        if self.loss == Loss.SQUARED_HINGE and self.rule == Rule.PEGASOS:
+        if not self.loss.pull_is_bounded and self.rule == Rule.PEGASOS:
             columns["step_offset"] = self._largest_curvature()[columns["row_set"]] / problems.lam
         return columns
 
@@ -122,8 +122,8 @@ def zero_objectives(problems: Problems, loss: Loss, weights) -> np.ndarray:
     """The objective of the zero model in each column; ``weights()`` gives normalised weights if they are needed."""
     if problems.zero is not None:
         return problems.zero
-    if loss != Loss.EPSILON_INSENSITIVE:
-        each = 1.0 if loss == Loss.CRAMMER_SINGER else float(value(loss, 1.0, 0.0, 0.0))
+    if loss.task == "classification":
+        each = 1.0 if loss.grouped else float(loss.value(1.0, 0.0, 0.0))
         if not problems.as_given:
             return np.full(problems.n_columns, each)
         totals = weights().sum(axis=0, dtype=np.float64)[problems.columns[:, 1]]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pegasos.backends import cpu
+from pegasos.backends.api import Backend, Gram
 from pegasos.rules.state import State
 
 
@@ -28,15 +29,6 @@ class Block(NamedTuple):
     values: Any
 
 
-class Gram(NamedTuple):
-    """Inner products of a block's rows (B, B), and where to read those that are not yet known."""
-
-    values: np.ndarray
-    known: np.ndarray
-    matrix: np.ndarray
-    bias: float
-
-
 class Rows:
     """What the solver asks of rows.
 
@@ -50,7 +42,7 @@ class Rows:
     largest_block_batch = 1024  # a larger batch fills blocks by itself and needs no look-ahead
     block_length: int | None = None  # draws of a look-ahead block, where the kind of rows decides
 
-    def __init__(self, X, n_state: int, bias: float, backend: Any = cpu):
+    def __init__(self, X, n_state: int, bias: float, backend: Backend = cpu):
         self.X = X
         self.backend, self.xp = backend, backend.xp
         self.at_once = backend.ROWS_AT_ONCE  # rows of one product
@@ -73,7 +65,7 @@ class Rows:
 
     def way(self, columns_per_row: float) -> Way:
         """How single steps go when a row belongs to so many columns; on a GPU many have to go side by side."""
-        return Way.BLOCKS if self.backend.ON_GPU else self._way(columns_per_row)
+        return self._way(columns_per_row) if self.backend.BLOCK_LENGTH is None else Way.BLOCKS
 
     @property
     def squares(self) -> np.ndarray:

@@ -15,6 +15,8 @@ from pegasos.rows.base import Rows
 class GatheredRows(Rows):
     """Rows of a dense or CSR matrix on the GPU (`backends.cuda`); the state is W, features × columns."""
 
+    backend: Any  # has functions of its own, beside those of all backends
+
     def __init__(self, X, bias: float, squares: np.ndarray, backend: Any, most_bytes: float = np.inf):
         super().__init__(X, X.shape[1] + (bias > 0), 0.0, backend)
         self.constant = backend.to_device(np.full(int(bias > 0), bias, self.dtype))

@@ -84,7 +84,7 @@ class KernelRows(Rows):
             return
         self.prefers_long_blocks = kernel.from_product and not hasattr(X, "indptr")
         self.at_once = int(np.clip(storage.cache_bytes / (8 * self.n_rows * self.dtype.itemsize), 16, self.at_once))
-        if not backend.ON_GPU:  # there, to find support rows takes longer than to go over all
+        if not backend.WAITS_TO_LOOK:  # there, to find support rows takes longer than to go over all
             self._support = SupportRows(X, self.norms, max(storage.cache_bytes / 2, LEAST_SUPPORT_BYTES))
 
     def for_concurrent_solve(self):

@@ -2,11 +2,11 @@
 
 A column's model is ``w = scale * S`` with S the running sum of pulls, and::
 
-    scale = shrink / (lam * (steps + ahead))   pegasos; shrink is the product of all projection factors so far
-    scale = 1 / (lam * n_rows)                 sdca
+    scale = shrink / (lam * (steps + step_offset))   pegasos; shrink is the product of all projection factors so far
+    scale = 1 / (lam * n_rows)                       sdca
 
-so there is nothing to rescale when lam or the step count change. `ahead` is 0 but for losses whose pulls are unbounded.
-A loop over rows calls, for each batch of a group of columns (a group is one column, or the classes of Crammer–Singer),
+so there is nothing to rescale when lam or the step count change. `step_offset` is 0 but for losses whose pulls are
+unbounded. A loop over rows calls, for each batch of a group of columns (one column, or the classes of Crammer–Singer),
 
     scale = open_step(column)               the present iterate enters the average
     pulls_of(columns, ...)                  for each row of the batch, all against the model at the batch's start
@@ -14,19 +14,15 @@ A loop over rows calls, for each batch of a group of columns (a group is one col
     close_step(columns, ...)                the step is counted, the model projected
 
 and adds ``v * x`` to S and ``v * column.average * x`` to U. The weighted sum of all iterates is then
-``average * S - U`` (see `state.State.model`), so that averaging costs one more sum and no pass over the state.
+``average * S - U`` (see `rules.state.State.model`), so that averaging costs one more sum and no pass over the state.
 
 `loss_of` and `dual_of` are what a certificate adds up over rows.
 
-`column` is a record of `state.COLUMN`; a group is the columns ``lead .. lead + size - 1``.
+`column` is a record of `column.COLUMN`; a group is the columns ``lead .. lead + size - 1``.
 """
 
 from math import sqrt
 
-from numba.extending import register_jitable
-
-from pegasos.losses.crammer_singer import group_coordinates, group_feasible, group_pulls, group_value
-from pegasos.losses.scalar import Loss, coordinate, dual_term, feasible, pull, side, value
 from pegasos.rules.column import Average, Rule
 
 # Below this product of shrink factors the state is rescaled: an average adds early, large scales to late, small ones
@@ -34,7 +30,6 @@ from pegasos.rules.column import Average, Rule
 FOLD_BELOW = 1e-2
 
 
-@register_jitable
 def scale_of(column, rule):
     """The factor between the running sum and the model."""
     if rule == Rule.SDCA:
@@ -44,7 +39,6 @@ def scale_of(column, rule):
     return column.shrink / (column.lam * (column.steps + column.step_offset))
 
 
-@register_jitable
 def weight_of(column, average):
     """Weight that the present iterate has in the average."""
     if average == Average.UNIFORM:
@@ -56,7 +50,6 @@ def weight_of(column, average):
     return 0.0
 
 
-@register_jitable
 def open_step(column, rule, average):
     """Let the present iterate into the average; return its scale."""
     scale = scale_of(column, rule)
@@ -64,77 +57,75 @@ def open_step(column, rule, average):
     return scale
 
 
-@register_jitable
 def enter_average(column, average, scale):
     """Let the present iterate, of a scale that is known, into the average."""
     if average != Average.LAST:
         column.average += weight_of(column, average) * scale
 
 
-@register_jitable
 def pull_of(column, rule, loss, y, s, f, coefficient, self_product):
     """What the row adds to S, in multiples of itself; `f` is its score, `coefficient` what it added so far (sdca)."""
     if rule == Rule.SDCA:
-        if loss == Loss.HINGE and coefficient == 0.0 and y * f >= 1.0:  # most rows: spare them the divisions
-            return 0.0
-        sign = side(loss, y)
+        if loss.keeps_zero:
+            strength = loss.pull(y, f, column.epsilon)
+            if strength == 0.0 and coefficient == 0.0:  # most rows: spare them the divisions
+                return 0.0
+        sign = loss.side(y)
         beta = sign * coefficient
         q = self_product / (column.lam * column.n_rows)
-        return sign * (coordinate(loss, beta, y, f, q, s, column.epsilon) - beta)
-    strength = pull(loss, y, f, column.epsilon)
+        return sign * (loss.coordinate(beta, y, f, q, s, column.epsilon) - beta)
+    strength = loss.pull(y, f, column.epsilon)
     if strength == 0.0:  # most rows: spare them the division
         return 0.0
-    return s * strength * _pull_weight(column)
+    return s * strength * pull_weight(column)
 
 
-@register_jitable
 def pulls_of(column, rule, loss, y, s, f, coefficients, self_product, pulls):
     """The same for a row in all columns of a group: arrays of one number a column, `column` the first of them.
 
     Loops that go over single rows call `pull_of` themselves for groups of one column.
     """
-    if loss != Loss.CRAMMER_SINGER:
+    if not loss.grouped:
         pulls[0] = pull_of(column, rule, loss, y, s, f[0], coefficients[0], self_product)
     elif rule == Rule.SDCA:
         q = self_product / (column.lam * column.n_rows)
-        group_coordinates(f, int(y), q, s, coefficients, pulls)
+        loss.coordinates(f, int(y), q, s, coefficients, pulls)
         for r in range(f.size):
             pulls[r] -= coefficients[r]
-    elif group_pulls(f, int(y), pulls):
-        for r in range(f.size):
-            pulls[r] *= s * _pull_weight(column)
+    else:
+        pulling = loss.pulls(f, int(y), pulls)
+        if pulling:
+            for r in range(f.size):
+                pulls[r] *= s * pull_weight(column)
 
 
-@register_jitable
-def _pull_weight(column):
+def pull_weight(column):
     """What a pull counts in S: its share of the batch, with the projection factors to come taken out."""
     return column.share / column.shrink
 
 
-@register_jitable
-def mark_of(loss, y, place):
+def dual_sign(loss, y, place):
     """What a pull counts in the dual objective: y, or whether the group's column `place` is the row's own class."""
-    if loss == Loss.CRAMMER_SINGER:
+    if loss.grouped:
         return 1.0 if int(y) == place else 0.0
     return float(y)
 
 
-@register_jitable
-def account(column, v, mark, product, self_product):
-    """Follow ||S||² and Σ mark·v exactly; `product` is <S, x> with all earlier pulls in S."""
+def account(column, v, sign, product, self_product):
+    """Follow ||S||² and Σ sign·v exactly; `product` is <S, x> with all earlier pulls in S."""
     column.norm_squared += v * (2.0 * product + v * self_product)
-    column.dual_linear += v * mark
+    column.dual_linear += v * sign
 
 
-@register_jitable
 def close_step(columns, lead, size, rule, project):
     """Count the step of a group and project it; True when the caller has to fold `shrink` into the state."""
-    square = 0.0
     for p in range(lead, lead + size):
         columns[p].steps += 1
-        square += columns[p].norm_squared
     if not project:
         return False
+    square = 0.0
+    for p in range(lead, lead + size):
+        square += columns[p].norm_squared
     first = columns[lead]
     norm = scale_of(first, rule) * sqrt(max(square, 0.0))
     if norm > first.radius:
@@ -143,7 +134,6 @@ def close_step(columns, lead, size, rule, project):
     return first.shrink < FOLD_BELOW
 
 
-@register_jitable
 def folded(column):
     """Forget `shrink` once the caller has multiplied S by it and moved ``average * S`` into U."""
     column.norm_squared *= column.shrink * column.shrink
@@ -152,21 +142,19 @@ def folded(column):
     column.average = 0.0
 
 
-@register_jitable
 def loss_of(loss, y, f, epsilon):
     """Loss of a row whose scores in the columns of a group, of one or of all classes, are `f`."""
-    if loss == Loss.CRAMMER_SINGER:
-        return group_value(f, int(y))
-    return value(loss, y, f[0], epsilon)
+    if loss.grouped:
+        return loss.value(f, int(y))
+    return loss.value(y, f[0], epsilon)
 
 
-@register_jitable
 def dual_of(loss, y, s, beta, epsilon):
     """Dual term of a row with the coefficients `beta` in the columns of a group; they are moved into their domain."""
-    if loss == Loss.CRAMMER_SINGER:
-        group_feasible(beta, int(y), s)
+    if loss.grouped:
+        loss.feasible(beta, int(y), s)
         return beta[int(y)]
-    sign = side(loss, y)
-    moved = feasible(loss, sign * beta[0], s)
+    sign = loss.side(y)
+    moved = loss.feasible(sign * beta[0], s)
     beta[0] = sign * moved
-    return dual_term(loss, moved, y, s, epsilon)
+    return loss.dual_term(moved, y, s, epsilon)

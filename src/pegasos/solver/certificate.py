@@ -18,11 +18,11 @@ from itertools import islice
 import numpy as np
 
 from pegasos.backends import cpu
+from pegasos.backends.api import Rules, SharedArrays
 from pegasos.backends.threads import in_parallel, share_out
-from pegasos.losses.scalar import LINEAR_DUALS, Loss
 from pegasos.problem.job import Job
 from pegasos.rows import Rows, Way
-from pegasos.rules.column import Rule
+from pegasos.rules.column import Average, Rule
 from pegasos.rules.state import State
 
 PARTS = 16  # of the rows whose losses are summed by themselves
@@ -79,7 +79,7 @@ class Certifier:
     def note_dual(self, state: State, *, at_end: bool = False) -> None:
         """Keep the best dual objective; it is known without a pass wherever the dual point is feasible by itself."""
         columns = state.columns
-        linear = self.job.loss in LINEAR_DUALS
+        linear = self.job.loss.dual_is_linear
         if state.rule == Rule.SDCA:  # the dual only rises: where it costs a look at all rows, the last point will do
             feasible = np.full(len(columns), linear or at_end)
         else:
@@ -112,7 +112,7 @@ class Certifier:
         by_whole_passes = schedule.batch is None or (
             one_by_one and (columns["limit"] + done >= columns["n_rows"]).all()
         )
-        return self.job.loss not in LINEAR_DUALS or not by_whole_passes or not columns["pass_is_feasible"].all()
+        return not self.job.loss.dual_is_linear or not by_whole_passes or not columns["pass_is_feasible"].all()
 
     def objectives(self, columns: np.ndarray, model: np.ndarray) -> np.ndarray:
         """lam/2 ||w||² + Σ s·loss / n of each column: one scoring pass."""
@@ -133,22 +133,18 @@ class Certifier:
     def dual_sums(self, columns: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Σ of the dual terms over the rows at hand, of each column, from the rows' coefficients under sdca."""
         totals, ones, none = np.zeros(len(columns)), np.ones(len(columns)), np.zeros((0, 0), alpha.dtype)
-        given = (self.job.problems.labelings, self.job.weights, int(self.job.loss))
-        cpu.dual_terms(self.job.problems.group, columns, ones, alpha, *given, totals, none)
+        cpu.dual_terms(totals, self._shared(columns, alpha), ones, none, self.job.loss)
         return totals
 
     def add_pulls(self, columns: np.ndarray, model: np.ndarray, sums: np.ndarray) -> None:
         """sums += Σ s·pull·x over the rows at hand: minus n times a sub-gradient of the mean loss of a model."""
         rows, columns = self.rows, columns.copy()
         columns["share"], columns["shrink"], columns["limit"] = 1.0, 1.0, columns["steps"] + 1
-        given = (self.job.problems.labelings, self.job.weights)
+        rules, shared = Rules(Rule.PEGASOS, self.job.loss, Average.LAST, False), self._shared(columns)
         for block in rows.blocks():
             scores = rows.scores(block, model)
             pulls = np.empty_like(scores)
-            rule, ones = int(Rule.PEGASOS), np.ones(len(columns))
-            cpu.batch_pulls(
-                self.job.problems.group, columns, ones, scores, block.rows, *given, pulls, rule, int(self.job.loss)
-            )
+            cpu.batch_pulls(shared, np.ones(len(columns)), scores, block.rows, pulls, rules)
             rows.add(block, pulls, sums)
 
     def gap_of_slope(self, columns: np.ndarray, model: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -164,27 +160,24 @@ class Certifier:
         rows, at_once = self.rows, self.rows.at_once
         n_blocks = -(-rows.n_rows // at_once)
         losses, norms = self._zeros(n_blocks, len(columns)), self._zeros(n_blocks, len(columns))
-        shown = rows.backend.columns_to_read(columns)
+        shared = self._shared(columns)
 
         def look(number):
             block = rows.block(slice(number * at_once, min((number + 1) * at_once, rows.n_rows)))
             scores = rows.scores(block, model)
-            rows.backend.add_losses(
-                losses[number],
-                self.job.problems.group,
-                shown,
-                scores,
-                block.rows,
-                *self.job.on_device,
-                int(self.job.loss),
-            )
+            rows.backend.add_losses(losses[number], shared, scores, block.rows, self.job.loss)
             if rows.dual:  # ||w||² = Σ a·f, with the scores at hand
                 norms[number] = rows.xp.einsum("ip,pi->p", model[block.rows], scores, dtype=np.float64)
 
-        alone = rows.backend.ON_GPU or rows.for_concurrent_solve() is not rows
+        alone = rows.backend.WAITS_TO_LOOK or rows.for_concurrent_solve() is not rows
         share_out(look, range(n_blocks), threads=1 if alone else None)
         to_host = rows.backend.to_host
         return to_host(losses.sum(axis=0)), to_host(norms.sum(axis=0)) if rows.dual else rows.square_norms(model)
+
+    def _shared(self, columns: np.ndarray, alpha=None) -> SharedArrays:
+        """What loops share, where the rows are."""
+        columns = self.rows.backend.columns_to_read(columns)
+        return SharedArrays(columns, *self.job.on_device, alpha, None, self.job.problems.group)
 
     def _zeros(self, *shape: int):
         return self.rows.xp.zeros(shape)
@@ -194,7 +187,7 @@ class Certifier:
         rows, X = self.rows, self.rows.X
         edges = np.linspace(0, rows.n_rows, PARTS + 1).astype(int)
         totals = np.zeros((PARTS, len(columns)))
-        given = (rows.bias, self.job.problems.labelings, self.job.weights, int(self.job.loss))
+        given = (rows.bias, self.job.problems.labelings, self.job.weights)
         if way == Way.DIRECT:
             losses: Callable = cpu.direct_losses
             seen: tuple = (np.asfortranarray(model), X)
@@ -204,7 +197,7 @@ class Certifier:
         def some(first, last):
             for part in range(first, last):
                 where = (edges[part], edges[part + 1], self.job.problems.group)
-                losses(*where, totals[part], columns, *seen, *given)
+                losses(*where, totals[part], columns, *seen, *given, loss=self.job.loss)
 
         in_parallel(some, PARTS, len(columns) * rows.width * rows.n_rows)
         return totals.sum(axis=0)
@@ -233,10 +226,7 @@ class Certifier:
         factors = per_row * state.scales
         if columns_norms is not None:
             factors *= self._into_domain(columns)
-        backend.dual_terms(
-            self.job.problems.group, backend.columns_to_read(columns), backend.to_device(factors), state.alpha,
-            *self.job.on_device, int(self.job.loss), totals, point,
-        )  # fmt: skip
+        backend.dual_terms(totals, self._shared(columns, state.alpha), backend.to_device(factors), point, self.job.loss)
         if columns_norms is None:
             model, each = rows.zeros(len(columns)), backend.to_device(per_row)
             for block in rows.blocks():
@@ -246,7 +236,7 @@ class Certifier:
 
     def _into_domain(self, columns: np.ndarray) -> np.ndarray:
         """What to multiply a dual point by: below 1 where a raised lam has raised earlier pulls beyond their box."""
-        if self.job.loss == Loss.SQUARED_HINGE:  # all that is not negative is feasible
+        if not self.job.loss.dual_is_bounded:  # all that is not negative is feasible
             return np.ones(len(columns))
         return 1.0 / np.maximum(1.0, 1.0 + columns["dual_excess"] / np.maximum(columns["steps"], 1))
 

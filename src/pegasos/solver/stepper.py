@@ -13,6 +13,7 @@ from itertools import zip_longest
 import numpy as np
 
 from pegasos.backends import cpu
+from pegasos.backends.api import Draws, Pulled, Rules, SharedArrays
 from pegasos.backends.threads import in_parallel
 from pegasos.problem.job import Job
 from pegasos.rows import Block, Way
@@ -35,11 +36,11 @@ class Stepper:
     def __init__(self, job: Job):
         self.job, self.rows, self.schedule, self.backend = job, job.rows, job.schedule, job.rows.backend
         self.size = job.problems.group
-        self.group = None if self.size == 1 else self.size
         self.project = job.schedule.project
         self.way = self.rows.way(job.columns_per_row)
         self.squares = self.rows.squares if self.way != Way.BLOCKS else None
-        self.rules = int(job.rule), int(job.loss), int(job.average), self.project
+        self.single = self.size == 1 == job.schedule.batch
+        self.rules = Rules(job.rule, job.loss, job.average, job.schedule.project)
         self.pull_rate = 1.0  # of the rows and columns of the latest steps
         self.pace = 0.0  # draws a second of the latest steps
 
@@ -47,7 +48,7 @@ class Stepper:
         """Draws of the next stretch, a multiple of the batch size."""
         schedule = self.schedule
         batch = schedule.batch or 1
-        if self.backend.ON_GPU:
+        if self.backend.BLOCK_LENGTH is not None:
             length = self.block_length * (1 if schedule.block else max(1, STRETCH // self.block_length))
         elif schedule.block is not None:
             length = schedule.block
@@ -76,7 +77,7 @@ class Stepper:
             self._sparse(state, index)
         elif self.way == Way.DIRECT or (self.way == Way.EITHER and self._few_pull()):
             self._direct(state, index)
-        elif self.backend.ON_GPU:  # the columns stay there for a while: to look at them is to wait for them
+        elif self.backend.BLOCK_LENGTH is not None:  # to look at the columns is to wait for them: they stay there
             with self.backend.columns_to_change(state.columns) as columns:
                 index = self.backend.to_device(index)
                 for first in range(0, len(index), self.block_length):
@@ -90,29 +91,27 @@ class Stepper:
 
     @property
     def block_length(self) -> int:
-        """Draws of one look-ahead block on a GPU, a multiple of the batch size."""
-        wanted = self.backend.BLOCK if self.schedule.block is None else self.schedule.block
+        """Draws of one look-ahead block where the backend decides, a multiple of the batch size."""
+        longest = self.backend.BLOCK_LENGTH or self.rows.at_once
+        wanted = longest if self.schedule.block is None else self.schedule.block
         batch = self.schedule.batch or 1
-        return max(1, min(wanted, self.backend.LARGEST_BLOCK, self.rows.at_once) // batch) * batch
+        return max(1, min(wanted, longest, self.rows.at_once) // batch) * batch
 
     def _block(self, state: State, columns, index: np.ndarray) -> None:
         """Take the steps of one look-ahead block; `columns` are the state's, where the rows are."""
         rows, backend, xp, n_columns = self.rows, self.backend, self.rows.xp, len(state.columns)
-        wide = (
-            n_columns >= WIDE_COLUMNS and not self.project and not backend.ON_GPU
-        )  # a fold would reach back into parts
+        whole = backend.BLOCK_LENGTH is not None  # whose threads take all steps of a block, and write every pull
+        wide = n_columns >= WIDE_COLUMNS and not self.project and not whole  # a fold would reach back into parts
         block = rows.block(index, full_rows=wide)
-        room = xp.empty if backend.ON_GPU else xp.zeros  # whose threads write every pull
+        room = xp.empty if whole else xp.zeros
         pulls = room((n_columns, len(index)), rows.dtype)
         weighted = room(pulls.shape, rows.dtype) if state.weighted.size else pulls[:0, :0]
         folds = xp.empty((n_columns, 2))
         scores, gram = rows.scores_now(block, state), rows.gram(block)
-        earlier = backend.earlier_draws(index) if self.job.rule == Rule.SDCA else index
+        draws = Draws(index, backend.earlier_draws(index) if self.job.rule == Rule.SDCA else index)
+        shared, pulled = self._shared(state, columns), Pulled(pulls, weighted, folds)
         for first, last in self._parts(len(index), wide):
-            backend.block_steps(
-                first, last, self.group, columns, scores, *gram, index, earlier, *self.job.on_device, state.alpha,
-                state.violations, pulls, weighted, folds, self.schedule.batch, *self.rules,
-            )  # fmt: skip
+            backend.block_steps((first, last), shared, scores, gram, draws, pulled, self.schedule.batch, self.rules)
             if last < len(index):
                 scores[:, last:] += pulls[:, first:last] @ gram.values[first:last, last:]
         if self.project:
@@ -122,8 +121,12 @@ class Stepper:
         if rows.bounded:
             state.columns["norm_squared"] = rows.square_norms(state.sums)
         rows.follow(block, pulls, state)
-        if not backend.ON_GPU:
+        if not backend.WAITS_TO_LOOK:
             self.pull_rate = np.count_nonzero(pulls) / pulls.size
+
+    def _shared(self, state: State, columns) -> SharedArrays:
+        """What loops share; `columns` are the state's, where the rows are."""
+        return SharedArrays(columns, *self.job.on_device, state.alpha, state.violations, self.size)
 
     def _parts(self, length: int, wide: bool) -> list[tuple[int, int]]:
         """Parts of a block: between them one product brings the scores of all later draws up to date.
@@ -139,9 +142,10 @@ class Stepper:
 
         def steps(first, last):
             count = cpu.direct_steps(
-                first * size, last * size, self.group, state.columns, state.sums, state.weighted, state.products, index,
+                first * size, last * size, size, state.columns, state.sums, state.weighted, state.products, index,
                 rows.direct_values, self.squares, rows.bias, self.job.problems.labelings, self.job.weights, state.alpha,
-                state.violations, self.schedule.batch, *self.rules,
+                state.violations, self.schedule.batch, int(self.rules.average), **self.rules.constants,
+                single=self.single, kernel=state.products.size > 0,
             )  # fmt: skip
             pulled.append(count)
 
@@ -152,8 +156,9 @@ class Stepper:
     def _sparse(self, state: State, index: np.ndarray) -> None:
         rows, X = self.rows, self.rows.X
         cpu.row_steps(
-            self.group, state.columns, state.sums, state.weighted, index, X.indptr, X.indices, X.data, self.squares,
-            rows.bias, self.job.problems.labelings, self.job.weights, state.alpha, self.schedule.batch, *self.rules,
+            self.size, state.columns, state.sums, state.weighted, index, X.indptr, X.indices, X.data, self.squares,
+            rows.bias, self.job.problems.labelings, self.job.weights, state.alpha, self.schedule.batch,
+            int(self.rules.average), **self.rules.constants,
         )  # fmt: skip
 
     def batch(self, state: State, index: np.ndarray | None, scores: list[np.ndarray] | None) -> list[np.ndarray]:
@@ -161,8 +166,7 @@ class Stepper:
 
         The products fill the machine by themselves.
         """
-        rows, backend, (labelings, weights) = self.rows, self.backend, self.job.on_device
-        rule, loss, average, project = self.rules
+        rows, backend = self.rows, self.backend
         index = None if index is None else backend.to_device(index)
         blocks: Callable = partial(rows.blocks, index)  # made anew each time: all blocks of CSR rows are a copy of X
         if index is not None and len(index) <= rows.at_once:
@@ -171,12 +175,10 @@ class Stepper:
         pulls = []
         with backend.columns_to_change(state.columns) as columns:
             scales = rows.xp.zeros(len(state.columns))
-            backend.open_columns(columns, scales, rule, average)
+            backend.open_columns(columns, scales, self.rules)
             for block, known in zip(blocks(), before, strict=True):
                 part = rows.xp.empty_like(known)
-                backend.batch_pulls(
-                    self.size, columns, scales, known, block.rows, labelings, weights, part, rule, loss
-                )  # fmt: skip
+                backend.batch_pulls(self._shared(state, columns), scales, known, block.rows, part, self.rules)
                 pulls.append(part)
                 if state.violations.size:
                     backend.count_violations(state.violations, block.rows, part)
@@ -186,14 +188,15 @@ class Stepper:
             after = [rows.scores(block, state.sums) for block in blocks()]
         with backend.columns_to_change(state.columns) as columns:
             for block, part, old, new in zip_longest(blocks(), pulls, before, after):
-                backend.batch_account(
-                    self.size, columns, part, block.rows, labelings, old, old if new is None else new, loss
-                )  # fmt: skip
+                shared, new = self._shared(state, columns), old if new is None else new
+                backend.batch_account(shared, part, block.rows, old, new, self.rules)
         if not after:  # other rows follow, and the norm of a linear state is known without their scores
             state.columns["norm_squared"] = rows.square_norms(state.sums)
-        alpha = state.alpha[:0] if state.alpha_in_sums else state.alpha
         with backend.columns_to_change(state.columns) as columns:
-            folded = backend.close_columns(self.size, columns, rule, project, state.sums, state.weighted, alpha)
+            shared = self._shared(state, columns)
+            if state.alpha_in_sums:
+                shared = shared._replace(alpha=state.alpha[:0])
+            folded = backend.close_columns(shared, state.sums, state.weighted, self.rules)
         return [] if folded else after
 
     def _add_batch(self, state: State, parts: Iterable[tuple[Block, np.ndarray]]) -> None:

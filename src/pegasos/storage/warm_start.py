@@ -15,6 +15,7 @@ from pegasos.container.tensors import FLOATS, INT64, Tensors
 from pegasos.container.values import decode, encode
 from pegasos.estimators.targets import recipe_of
 from pegasos.estimators.warm_start import Memory, without_rows
+from pegasos.losses import names
 from pegasos.rules.column import COLUMN, Average, Rule
 from pegasos.rules.state import State
 
@@ -29,7 +30,7 @@ COUNTS = {
     "turn": "window_end",
 }  # fmt: skip
 OF_NO_ROWS = ("place", "labeling", "row_set", "pass_is_feasible", "best_dual")  # what `without_rows` leaves
-LOSSES = ("hinge", "squared_hinge", "log_loss", "epsilon_insensitive")
+LOSSES = (*names("classification"), *names("regression"))
 MOST_STEPS = 2**62
 LEFT_OUT = "left out"
 NOTHING_LEFT = (

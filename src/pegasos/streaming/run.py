@@ -18,7 +18,6 @@ import numpy as np
 from pegasos.estimators.recipe import Recipe
 from pegasos.estimators.warm_start import without_rows
 from pegasos.io.source import Source
-from pegasos.losses.scalar import LINEAR_DUALS
 from pegasos.rules.state import State
 from pegasos.solver.certificate import Certificate, Certifier
 from pegasos.solver.monitor import Hooks
@@ -297,5 +296,5 @@ def _first_state(setting: Setting) -> StreamState:
         limits=np.minimum(limits, schedule.max_steps),
         first_steps=np.zeros(len(n_rows), np.int64),
         best_dual=np.full(len(n_rows), -np.inf),
-        dual_is_known=one_by_one and schedule.sampling != "replacement" and setting.recipe.loss in LINEAR_DUALS,
+        dual_is_known=one_by_one and schedule.sampling != "replacement" and setting.recipe.loss.dual_is_linear,
     )

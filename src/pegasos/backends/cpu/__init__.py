@@ -1,19 +1,13 @@
-"""CPU backend: Numba loops over arrays and scalars, compiled once and cached on disk.
+"""CPU backend: Numba loops over arrays and scalars, compiled when they are first needed and kept on disk.
 
-Arrays shared by the backend::
-
-    columns     (P,)   records of `state.COLUMN`: constants and scalar state of each column
-    labelings   (n, L) targets; `columns[p].labeling` names one
-    weights     (n, M) row weights, mean 1 over the rows of a row set, 0 outside it; `columns[p].row_set` names one
-    alpha       (n, P) what each row has added to S so far, (0, 0) when nobody needs it
-    violations  (n, P) how often each row pulled, (0, 0) when nobody asks
-
-`size` columns side by side are a group (`pegasos.rules.step`): 1, or the number of classes under Crammer–Singer.
+`operations` has the functions of `pegasos.backends.api.Backend`; `direct_steps`, `row_steps`, `direct_losses` and
+`row_losses` are loops over dense and CSR rows that this backend alone has.
 """
 
 from pegasos.backends.cpu.arrays import (
-    ON_GPU,
+    BLOCK_LENGTH,
     ROWS_AT_ONCE,
+    WAITS_TO_LOOK,
     columns_to_change,
     columns_to_read,
     follow,
@@ -22,21 +16,25 @@ from pegasos.backends.cpu.arrays import (
     to_host,
     xp,
 )
-from pegasos.backends.cpu.batches import (
+from pegasos.backends.cpu.batches import count_violations, scatter_rows
+from pegasos.backends.cpu.operations import (
+    add_losses,
     batch_account,
     batch_pulls,
+    block_steps,
     close_columns,
-    count_violations,
+    dual_terms,
+    earlier_draws,
     open_columns,
-    scatter_rows,
 )
-from pegasos.backends.cpu.scoring import add_losses, direct_losses, dual_terms
+from pegasos.backends.cpu.scoring import direct_losses
 from pegasos.backends.cpu.sparse import row_losses, row_squares, row_steps
-from pegasos.backends.cpu.steps import block_steps, direct_steps, earlier_draws
+from pegasos.backends.cpu.steps import direct_steps
 
 __all__ = [
-    "ON_GPU",
+    "BLOCK_LENGTH",
     "ROWS_AT_ONCE",
+    "WAITS_TO_LOOK",
     "add_losses",
     "batch_account",
     "batch_pulls",

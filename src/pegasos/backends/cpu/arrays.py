@@ -10,8 +10,9 @@ import numpy as np
 from pegasos.backends.blas import add_product
 
 xp = np
-ON_GPU = False
-ROWS_AT_ONCE = 1024  # rows of one product
+ROWS_AT_ONCE = 1024
+BLOCK_LENGTH: int | None = None
+WAITS_TO_LOOK = False
 
 
 def to_device(values: np.ndarray) -> np.ndarray:

@@ -1,12 +1,13 @@
 """Elementwise functions that one pass over a matrix in the cache computes faster than NumPy's several."""
 
 import numpy as np
-from numba import njit
+
+from pegasos.backends.cpu.loops import jit
 
 LOWEST = np.float32(-80.0)  # e to a smaller power would be denormal in float32
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@jit(fastmath={"contract", "reassoc"})
 def rbf_values(products, x_squares, z_squares, gamma):
     """Turn float32 inner products into exp(-gamma ||x - z||²), in place."""
     twice, once = np.float32(2.0 * gamma), np.float32(gamma)
@@ -16,7 +17,6 @@ def rbf_values(products, x_squares, z_squares, gamma):
             products[i, j] = exp_of_negative(twice * products[i, j] - own - once * z_squares[j])
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"}, inline="always")
 def exp_of_negative(x):
     """e to a power in [-80, 0] in float32, to 3e-7 of itself: 2^k times a polynomial, which compilers turn into SIMD.
 

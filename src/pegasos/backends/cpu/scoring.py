@@ -1,55 +1,63 @@
 """Sums over all rows that a certificate needs: losses of a model, dual terms of a dual point. All in float64."""
 
 import numpy as np
-from numba import njit
 
-from pegasos.backends.cpu.steps import DIRECT_CHUNK, SUMS, dense_product
-from pegasos.rules.step import dual_of, loss_of
+from pegasos.backends.cpu.loops import SUMS, jit
+from pegasos.backends.cpu.steps import DIRECT_CHUNK, dense_product
+from pegasos.rules.step import dual_of
 
 
-@njit(cache=True, nogil=True)
-def add_losses(totals, size, columns, scores, index, labelings, weights, loss):
+@jit()
+def add_losses(totals, size, columns, scores, index, labelings, weights, *, loss):
     """totals[p] += Σ s·loss over the rows `index`; `scores` (P, B) are those of the model itself.
 
     The loss of a group counts in its first column.
     """
-    f = np.zeros(size)
+    if loss.grouped:
+        f = np.empty(size)
     for lead in range(0, columns.size, size):
         leader = columns[lead]
         for b in range(index.size):
             s = float(weights[index[b], leader.row_set])
             if s != 0.0:
-                for r in range(size):
-                    f[r] = scores[lead + r, b]
-                totals[lead] += s * loss_of(loss, labelings[index[b], leader.labeling], f, leader.epsilon)
+                y = labelings[index[b], leader.labeling]
+                if loss.grouped:
+                    for r in range(size):
+                        f[r] = scores[lead + r, b]
+                    totals[lead] += s * loss.value(f, int(y))
+                else:
+                    totals[lead] += s * loss.value(y, np.float64(scores[lead, b]), leader.epsilon)
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def direct_losses(first, last, size, totals, columns, model, X, bias, labelings, weights, loss):
+@jit(fastmath=SUMS)
+def direct_losses(first, last, size, totals, columns, model, X, bias, labelings, weights, *, loss):
     """The same over the dense rows first..last-1, each score by its own inner product: only columns that a row belongs
     to cost."""
-    f = np.zeros(size)
+    if loss.grouped:
+        f = np.empty(size)
     for begin in range(first, last, DIRECT_CHUNK):
+        end = begin + DIRECT_CHUNK if begin + DIRECT_CHUNK < last else last
         for lead in range(0, columns.size, size):
             leader = columns[lead]
-            for i in range(begin, min(begin + DIRECT_CHUNK, last)):
+            for i in range(begin, end):
                 s = float(weights[i, leader.row_set])
-                if s == 0:
-                    continue
-                for r in range(size):
-                    f[r] = dense_product(X, i, model, lead + r)
-                    if bias > 0.0:
-                        f[r] += bias * model[X.shape[1], lead + r]
-                totals[lead] += s * loss_of(loss, labelings[i, leader.labeling], f, leader.epsilon)
+                if s != 0.0:
+                    y = labelings[i, leader.labeling]
+                    if loss.grouped:
+                        for r in range(size):
+                            f[r] = dense_product(X, i, model, lead + r, bias)
+                        totals[lead] += s * loss.value(f, int(y))
+                    else:
+                        totals[lead] += s * loss.value(y, dense_product(X, i, model, lead, bias), leader.epsilon)
 
 
-@njit(cache=True, nogil=True)
-def dual_terms(size, columns, factors, alpha, labelings, weights, loss, totals, point):
+@jit()
+def dual_terms(size, columns, factors, alpha, labelings, weights, totals, point, *, loss):
     """totals[p] += Σ dual term of the dual point `factors * alpha`, moved into its domain.
 
     `point` (n, P) receives the coefficients of that point, unless it is (0, 0). A group counts in its first column.
     """
-    beta = np.zeros(size)
+    beta = np.empty(size)
     for i in range(alpha.shape[0]):
         for lead in range(0, columns.size, size):
             leader = columns[lead]

@@ -4,18 +4,18 @@ Indices are cast to unsigned integers, which spares the test for negative ones a
 """
 
 import numpy as np
-from numba import njit
 
+from pegasos.backends.cpu.loops import SUMS, jit
 from pegasos.backends.cpu.prefetch import LINE, prefetch
-from pegasos.backends.cpu.steps import SUMS, fold_column
+from pegasos.backends.cpu.steps import fold_alpha, fold_column
 from pegasos.rules.column import Rule
-from pegasos.rules.step import account, close_step, enter_average, loss_of, mark_of, pull_of, pulls_of, scale_of
+from pegasos.rules.step import account, close_step, dual_sign, enter_average, pull_of, pulls_of, scale_of
 
 AHEAD = 3  # draws between asking for a row and needing it
 FEW = 4  # as many columns at most have their pulls added one by one
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def row_squares(indptr, data, squares):
     """The squared norms of CSR rows."""
     for i in range(squares.size):
@@ -25,25 +25,22 @@ def row_squares(indptr, data, squares):
         squares[i] = total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def row_steps(
-    group, columns, sums, weighted_sums, index, indptr, indices, data, squares, bias, labelings, weights, alpha,
-    k, rule, loss, average, project,
+    size, columns, sums, weighted_sums, index, indptr, indices, data, squares, bias, labelings, weights, alpha, k,
+    average, *, rule, loss, project,
 ):  # fmt: skip
     """Take all steps of `index` over CSR rows, one row after another, all columns of a row together.
 
     `sums` is (features, P), so that one index gathers P contiguous numbers; `bias` > 0 adds a last row of the state
     for the constant feature. `squares` are the rows' squared norms with it.
     """
-    size = 1
-    if group is not None:
-        size = group
     n_columns = columns.size
-    products = np.zeros(n_columns, sums.dtype)
-    scales, f, held, found = np.zeros(n_columns), np.zeros(size), np.zeros(size), np.zeros(size)
-    moved = np.zeros(n_columns, np.bool_)
-    pulls = np.zeros((k, n_columns), sums.dtype)
-    n_pulls = np.zeros(k, np.intp)
+    products = np.empty(n_columns, sums.dtype)
+    scales, f, held, found = np.empty(n_columns), np.empty(size), np.empty(size), np.empty(size)
+    moved = np.empty(n_columns, np.bool_)
+    pulls = np.empty((k, n_columns), sums.dtype)
+    n_pulls = np.empty(k, np.intp)
     if rule == Rule.SDCA:  # whose scales do not change: no division for each step
         for p in range(n_columns):
             scales[p] = scale_of(columns[p], rule)
@@ -70,7 +67,7 @@ def row_steps(
                     f[p - lead] = scales[p] * products[p]
                     if rule == Rule.SDCA:
                         held[p - lead] = alpha[i, p]
-                if size == 1:
+                if not loss.grouped:
                     pulls[b, lead] = pull_of(leader, rule, loss, y, s, f[0], held[0], squares[i])
                     n_pulls[b] += pulls[b, lead] != 0.0
                     continue
@@ -88,15 +85,14 @@ def row_steps(
                 v = pulls[b, p]
                 if v == 0.0:
                     continue
-                mark = mark_of(loss, labelings[i, columns[p].labeling], p % size)
-                account(columns[p], v, mark, products[p], squares[i])
+                sign = dual_sign(loss, labelings[i, columns[p].labeling], p % size)
+                account(columns[p], v, sign, products[p], squares[i])
                 if alpha.size:
                     alpha[i, p] += v
             apply(columns, sums, weighted_sums, pulls[b], n_pulls[b], indptr[i], indptr[i + 1], indices, data, bias)
         close(size, columns, moved, sums, weighted_sums, alpha, rule, project)
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
 def apply(columns, sums, weighted_sums, pulls, n_pulls, first, last, indices, data, bias):
     """S += pull * x of one CSR row, and U likewise; `pulls` are changed."""
     scatter(sums, pulls, n_pulls, first, last, indices, data, bias)
@@ -106,16 +102,17 @@ def apply(columns, sums, weighted_sums, pulls, n_pulls, first, last, indices, da
         scatter(weighted_sums, pulls, n_pulls, first, last, indices, data, bias)
 
 
-@njit(cache=True, nogil=True)
 def close(size, columns, moved, sums, weighted_sums, alpha, rule, project):
     """Count the step of every group that took it."""
     for lead in range(0, columns.size, size):
-        if moved[lead] and close_step(columns, lead, size, rule, project):
+        if not moved[lead]:
+            continue
+        if close_step(columns, lead, size, rule, project):
             for p in range(lead, lead + size):
-                fold_column(columns[p], p, sums, weighted_sums, alpha)
+                fold_alpha(columns[p], p, alpha)
+                fold_column(columns[p], p, sums, weighted_sums)
 
 
-@njit(cache=True, nogil=True)
 def ask_for(index, place, indptr, indices, data):
     """Have the row that is drawn at a place fetched, if there is one."""
     if place < index.size:
@@ -125,7 +122,6 @@ def ask_for(index, place, indptr, indices, data):
             prefetch(data, np.intp(j))
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
 def gather(products, sums, first, last, indices, data, bias):
     """products = <S, x> of one CSR row in every column."""
     n_columns = products.size
@@ -144,7 +140,6 @@ def gather(products, sums, first, last, indices, data, bias):
             products[p] += x * numbers[p]
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
 def scatter(sums, pulls, n_pulls, first, last, indices, data, bias):
     """S += pull * x of one CSR row in every column, `n_pulls` of which are not zero."""
     n_columns = pulls.size
@@ -164,17 +159,23 @@ def scatter(sums, pulls, n_pulls, first, last, indices, data, bias):
             sums[sums.shape[0] - 1, p] += bias * pulls[p]
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def row_losses(first, last, size, totals, columns, model, indptr, indices, data, bias, labelings, weights, loss):
+@jit(fastmath=SUMS)
+def row_losses(first, last, size, totals, columns, model, indptr, indices, data, bias, labelings, weights, *, loss):
     """totals[p] += Σ s·loss over the CSR rows first..last-1; the loss of a group counts in its first column."""
     n_columns = columns.size
-    f, products = np.zeros(size), np.zeros(n_columns, model.dtype)
+    products = np.empty(n_columns, model.dtype)
+    if loss.grouped:
+        f = np.empty(size)
     for i in range(first, last):
         gather(products, model, indptr[i], indptr[i + 1], indices, data, bias)
         for lead in range(0, n_columns, size):
             leader = columns[lead]
             s = float(weights[i, leader.row_set])
             if s != 0.0:
-                for r in range(size):
-                    f[r] = products[lead + r]
-                totals[lead] += s * loss_of(loss, labelings[i, leader.labeling], f, leader.epsilon)
+                y = labelings[i, leader.labeling]
+                if loss.grouped:
+                    for r in range(size):
+                        f[r] = products[lead + r]
+                    totals[lead] += s * loss.value(f, int(y))
+                else:
+                    totals[lead] += s * loss.value(y, np.float64(products[lead]), leader.epsilon)

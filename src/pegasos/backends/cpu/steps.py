@@ -4,26 +4,24 @@
 in how scores are obtained (a matrix product corrected by the Gram matrix; an inner product per dense row and column; a
 gather per CSR row for all columns) and in how pulls reach the state.
 
-`group` is None for groups of one column, so that Numba compiles the loops a second time and without the inner ones,
-else the number of columns in a group.
+Keyword-only parameters are constants of the compiled loop: `rule`, `loss`, `project`, whether steps are `single` ones
+(of one row in one column: no arrays for groups and batches), and whether a `kernel` matrix is at hand.
 """
 
 import numpy as np
-from numba import njit
 
+from pegasos.backends.cpu.loops import SUMS, jit
 from pegasos.backends.cpu.prefetch import LINE, prefetch
 from pegasos.rules.column import Rule
-from pegasos.rules.step import account, close_step, folded, mark_of, open_step, pull_of, pulls_of
+from pegasos.rules.step import account, close_step, dual_sign, folded, open_step, pull_of, pulls_of
 
-# Lets sums run in SIMD lanes; NaN and infinity keep their meaning.
-SUMS = {"reassoc", "contract", "nsz"}
 DIRECT_CHUNK = 64  # rows that stay in the cache while column after column meets them
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def block_steps(
-    first, last, group, columns, scores, gram, known, matrix, bias, index, earlier, labelings, weights, alpha,
-    violations, pulls, weighted, folds, k, rule, loss, average, project,
+    first, last, size, columns, scores, gram, known, matrix, bias, index, earlier, labelings, weights, alpha,
+    violations, pulls, weighted, folds, k, average, *, rule, loss, project, single,
 ):  # fmt: skip
     """Take the steps of the draws first..last-1 of a block, one group of columns after another.
 
@@ -33,10 +31,8 @@ def block_steps(
     average), `folds` (P, 2) the factor on the old S and the multiple of it that U loses. `alpha` is that of the
     block's start; sdca adds what the same row pulled earlier in the block, `earlier_draws`.
     """
-    size = 1
-    if group is not None:
-        size = group
-    scales, f, held, found = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
+    if not single:
+        scales, f, held, found = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     for lead in range(0, columns.size, size):
         leader = columns[lead]
         for p in range(lead, lead + size):
@@ -45,65 +41,83 @@ def block_steps(
         for start in range(first, last, k):
             if leader.steps >= leader.limit:
                 break
-            if weights[index[start], leader.row_set] == 0.0:
+            i = index[start]
+            s = float(weights[i, leader.row_set])
+            if s == 0.0:
                 continue
-            for r in range(size):
-                scales[r] = open_step(columns[lead + r], rule, average)
-            for b in range(start, start + k):
-                i = index[b]
-                y = labelings[i, leader.labeling]
-                s = float(weights[i, leader.row_set])
+            if single:
+                held = own_coefficient(alpha, pulls, earlier, i, start, lead, rule)
+                score, y = open_step(leader, rule, average) * scores[lead, start], labelings[i, leader.labeling]
+                pulls[lead, start] = pull_of(leader, rule, loss, y, s, score, held, gram[start, start])
+                add_to_block(
+                    i, start, last, lead, 0, leader, scores, gram, known, matrix, bias, index, y, violations, pulls,
+                    weighted, loss,
+                )  # fmt: skip
+            else:
                 for r in range(size):
-                    f[r] = scales[r] * scores[lead + r, b]
-                    if rule == Rule.SDCA:
-                        held[r] = alpha[i, lead + r]
-                        same = earlier[b]
-                        while same >= 0:
-                            held[r] += pulls[lead + r, same]
-                            same = earlier[same]
-                if size == 1:
-                    pulls[lead, b] = pull_of(leader, rule, loss, y, s, f[0], held[0], gram[b, b])
-                    continue
-                pulls_of(leader, rule, loss, y, s, f, held, gram[b, b], found)
-                for r in range(size):
-                    pulls[lead + r, b] = found[r]
-            for b in range(start, start + k):
-                for r in range(size):
-                    p = lead + r
-                    v = pulls[p, b]
-                    if v == 0.0:
-                        continue
+                    scales[r] = open_step(columns[lead + r], rule, average)
+                for b in range(start, start + k):
                     i = index[b]
-                    if not known[b]:
-                        known[b] = True
-                        for later in range(b + 1, last):
-                            gram[b, later] = matrix[i, index[later]] + bias * bias
-                    mark = mark_of(loss, labelings[i, leader.labeling], r)
-                    account(columns[p], v, mark, scores[p, b], gram[b, b])
-                    if weighted.size:
-                        weighted[p, b] = v * columns[p].average
-                    for later in range(b + 1, last):
-                        scores[p, later] += v * gram[b, later]
-                    if violations.size:
-                        violations[i, p] += 1
+                    s = float(weights[i, leader.row_set])
+                    for r in range(size):
+                        f[r] = scales[r] * scores[lead + r, b]
+                        held[r] = own_coefficient(alpha, pulls, earlier, i, b, lead + r, rule)
+                    pulls_of(leader, rule, loss, labelings[i, leader.labeling], s, f, held, gram[b, b], found)
+                    for r in range(size):
+                        pulls[lead + r, b] = found[r]
+                for b in range(start, start + k):
+                    i = index[b]
+                    for r in range(size):
+                        add_to_block(
+                            i, b, last, lead + r, r, columns[lead + r], scores, gram, known, matrix, bias, index,
+                            labelings[i, leader.labeling], violations, pulls, weighted, loss,
+                        )  # fmt: skip
             if close_step(columns, lead, size, rule, project):
                 for p in range(lead, lead + size):
                     fold_block(columns[p], p, start + k, scores, pulls, weighted, folds)
 
 
-@njit(cache=True, nogil=True)
-def earlier_draws(index):
-    """Where the same row was drawn last within the block, -1 where it was not."""
-    earlier = np.full(index.size, -1, np.int64)
-    for b in range(index.size):
-        for e in range(b - 1, -1, -1):
-            if index[e] == index[b]:
-                earlier[b] = e
-                break
-    return earlier
+def add_to_block(
+    i, b, last, p, place, column, scores, gram, known, matrix, bias, index, y, violations, pulls, weighted, loss,
+):  # fmt: skip
+    """Let one column know of the pull of row `i`, draw `b` of a block, and with it the later draws up to `last`."""
+    v = pulls[p, b]
+    if v != 0.0:
+        if not known[b]:
+            known[b] = True
+            read_gram(gram, matrix, bias, index, i, b, last)
+        account(column, v, dual_sign(loss, y, place), scores[p, b], gram[b, b])
+        if weighted.size:
+            weighted[p, b] = v * column.average
+        correct_scores(scores, gram, p, b, last, v)
+        if violations.size:
+            violations[i, p] += 1
 
 
-@njit(cache=True, nogil=True)
+def own_coefficient(alpha, pulls, earlier, i, b, p, rule):
+    """What row `i`, draw `b` of a block, has added to S of a column, earlier in the block, too; sdca alone asks."""
+    if rule != Rule.SDCA:
+        return 0.0
+    total = float(alpha[i, p])
+    same = earlier[b]
+    while same >= 0:
+        total += pulls[p, same]
+        same = earlier[same]
+    return total
+
+
+def read_gram(gram, matrix, bias, index, i, b, last):
+    """Read inner products of a draw with later ones from the kernel matrix."""
+    for later in range(b + 1, last):
+        gram[b, later] = matrix[i, index[later]] + bias * bias
+
+
+def correct_scores(scores, gram, p, b, last, v):
+    """Let later scores know of a pull."""
+    for later in range(b + 1, last):
+        scores[p, later] += v * gram[b, later]
+
+
 def fold_block(column, p, done, scores, pulls, weighted, folds):
     """Multiply S by `shrink`, the old S through `folds`, and move average * S into U."""
     folds[p, 1] += column.average * folds[p, 0]
@@ -117,10 +131,10 @@ def fold_block(column, p, done, scores, pulls, weighted, folds):
     folded(column)
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def direct_steps(
-    first, last, group, columns, sums, weighted_sums, products, index, values, squares, bias, labelings, weights, alpha,
-    violations, k, rule, loss, average, project,
+    first, last, size, columns, sums, weighted_sums, products, index, values, squares, bias, labelings, weights, alpha,
+    violations, k, average, *, rule, loss, project, single, kernel,
 ):  # fmt: skip
     """Take all steps of `index` in the columns first..last-1, each by itself; return how many rows pulled.
 
@@ -129,138 +143,168 @@ def direct_steps(
     over them. A row costs only the columns it belongs to, and for kernels only those in which it pulls.
     `sums` or `products` are in Fortran order: a column lies side by side and stays in the cache for a chunk of rows.
     """
-    size = 1
-    if group is not None:
-        size = group
-    kernel = products.size > 0
-    found, pulls = np.zeros((k, size)), np.zeros((k, size))
-    scales, f, held = np.zeros(size), np.zeros(size), np.zeros(size)
-    chunk = max(1, DIRECT_CHUNK // k) * k
+    chunk = DIRECT_CHUNK
+    if not single:
+        found, pulls = np.empty((k, size)), np.empty((k, size))
+        scales, f, held, own = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+        chunk = max(1, DIRECT_CHUNK // k) * k
     members = np.empty(chunk, np.int64)
     n_pulls = 0
     for begin in range(0, index.size, chunk):
+        end = begin + chunk if begin + chunk < index.size else index.size
         if not kernel:
-            ask_for_rows(index[begin + chunk : begin + 2 * chunk], values, squares, labelings, weights, alpha)
+            for b in range(end, end + chunk if end + chunk < index.size else index.size):
+                ask_for_row(index[b], values, squares, labelings, weights, alpha)
         for lead in range(first, last, size):
             leader = columns[lead]
             n_members = 0
-            for b in range(begin, min(begin + chunk, index.size)):  # without a branch: no one foresees who belongs
+            for b in range(begin, end):  # without a branch: no one foresees who belongs
                 members[n_members] = index[b]
                 n_members += weights[index[b], leader.row_set] != 0
             for start in range(0, n_members, k):
                 if leader.steps >= leader.limit:
                     break
-                for r in range(size):
-                    scales[r] = open_step(columns[lead + r], rule, average)
-                for b in range(k):
-                    i = members[start + b]
-                    y = labelings[i, leader.labeling]
-                    s = float(weights[i, leader.row_set])
-                    if size == 1:  # without the group's arrays, which cost more than the step
-                        found[b, 0] = products[i, lead] if kernel else dense_product(values, i, sums, lead)
-                        if bias > 0.0:
-                            found[b, 0] += bias * sums[sums.shape[0] - 1, lead]
-                        coefficient = alpha[i, lead] if rule == Rule.SDCA else 0.0
-                        score = scales[0] * found[b, 0]
-                        pulls[b, 0] = pull_of(leader, rule, loss, y, s, score, coefficient, squares[i])
-                        continue
-                    for r in range(size):
-                        found[b, r] = direct_product(kernel, values, i, products, sums, lead + r, bias)
-                        f[r] = scales[r] * found[b, r]
-                        if rule == Rule.SDCA:
-                            held[r] = alpha[i, lead + r]
-                    pulls_of(leader, rule, loss, y, s, f, held, squares[i], pulls[b])
-                for b in range(k):
-                    i = members[start + b]
-                    for r in range(size):
-                        v = pulls[b, r]
-                        if v == 0.0:
-                            continue
+                if single:
+                    i = members[start]
+                    y, s = labelings[i, leader.labeling], float(weights[i, leader.row_set])
+                    scale = open_step(leader, rule, average)
+                    product = score_of(values, i, products, sums, lead, bias, kernel)
+                    coefficient = alpha[i, lead] if rule == Rule.SDCA else 0.0
+                    v = pull_of(leader, rule, loss, y, s, scale * product, coefficient, squares[i])
+                    if v != 0.0:
                         n_pulls += 1
-                        p = lead + r
-                        if k > 1:  # rows of the batch that pulled before this one have changed its product
-                            found[b, r] = direct_product(kernel, values, i, products, sums, p, bias)
-                        mark = mark_of(loss, labelings[i, leader.labeling], r)
-                        account(columns[p], v, mark, found[b, r], squares[i])
-                        if alpha.size:  # for kernels these are the sums
-                            alpha[i, p] += v
-                        if violations.size:
-                            violations[i, p] += 1
-                        direct_add(kernel, values, i, products, sums, weighted_sums, p, bias, v, v * columns[p].average)
+                        account(leader, v, dual_sign(loss, y, 0), product, squares[i])
+                        add_directly(
+                            i, lead, v, v * leader.average, values, products, sums, weighted_sums, alpha, violations,
+                            bias, kernel,
+                        )  # fmt: skip
+                else:
+                    for r in range(size):
+                        scales[r] = open_step(columns[lead + r], rule, average)
+                    for b in range(k):
+                        i = members[start + b]
+                        s = float(weights[i, leader.row_set])
+                        for r in range(size):
+                            found[b, r] = score_of(values, i, products, sums, lead + r, bias, kernel)
+                            f[r] = scales[r] * found[b, r]
+                            held[r] = alpha[i, lead + r] if rule == Rule.SDCA else 0.0
+                        pulls_of(leader, rule, loss, labelings[i, leader.labeling], s, f, held, squares[i], own)
+                        for r in range(size):
+                            pulls[b, r] = own[r]
+                    for b in range(k):
+                        i = members[start + b]
+                        for r in range(size):
+                            p, v = lead + r, pulls[b, r]
+                            if v != 0.0:
+                                n_pulls += 1
+                                if k > 1:  # rows of the batch that pulled before this one have changed its product
+                                    found[b, r] = score_of(values, i, products, sums, p, bias, kernel)
+                                sign = dual_sign(loss, labelings[i, leader.labeling], r)
+                                account(columns[p], v, sign, found[b, r], squares[i])
+                                add_directly(
+                                    i, p, v, v * columns[p].average, values, products, sums, weighted_sums, alpha,
+                                    violations, bias, kernel,
+                                )  # fmt: skip
                 if close_step(columns, lead, size, rule, project):
                     for p in range(lead, lead + size):
                         for i in range(products.shape[0]):
                             products[i, p] *= columns[p].shrink
-                        fold_column(columns[p], p, sums, weighted_sums, alpha[:0] if kernel else alpha)
+                        if not kernel:  # whose alpha is part of the sums
+                            fold_alpha(columns[p], p, alpha)
+                        fold_column(columns[p], p, sums, weighted_sums)
     return n_pulls
 
 
-@njit(cache=True, nogil=True)
-def ask_for_rows(index, values, squares, labelings, weights, alpha):
-    """Have the beginnings of dense rows fetched, and what is known of them; the processor itself goes on from there."""
+def add_directly(
+    i, p, v, u, values, products, sums, weighted_sums, alpha, violations, bias, kernel,
+):  # fmt: skip
+    """Add v times row `i` to S of one column and u times to U, and note the pull; a kernel's S is `alpha`."""
+    if alpha.size:
+        alpha[i, p] += v
+    if violations.size:
+        violations[i, p] += 1
+    if kernel:
+        add_kernel_row(values, i, products, sums, p, bias, v)
+        if weighted_sums.size:
+            add_number(weighted_sums, i, p, bias, u)
+    else:
+        add_row(values, i, sums, p, bias, v)
+        if weighted_sums.size:
+            add_row(values, i, weighted_sums, p, bias, u)
+
+
+def ask_for_row(i, values, squares, labelings, weights, alpha):
+    """Have the beginning of a dense row fetched, and what is known of it; the processor itself goes on from there."""
     width = values.shape[1]
-    for i in index:
-        for j in range(0, min(width, 4 * LINE), LINE):
-            prefetch(values, i * width + j)
-        prefetch(squares, i)
-        prefetch(labelings, i * labelings.shape[1])
-        prefetch(weights, i * weights.shape[1])
-        if alpha.size:
-            prefetch(alpha, i * alpha.shape[1])
+    for j in range(0, width if width < 4 * LINE else 4 * LINE, LINE):
+        prefetch(values, i * width + j)
+    prefetch(squares, i)
+    prefetch(labelings, i * labelings.shape[1])
+    prefetch(weights, i * weights.shape[1])
+    if alpha.size:
+        prefetch(alpha, i * alpha.shape[1])
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def direct_product(kernel, values, i, products, sums, p, bias):
+def score_of(values, i, products, sums, p, bias, kernel):
     """<S, x> of row `i` in one column: read off, or an inner product."""
-    found = products[i, p] if kernel else dense_product(values, i, sums, p)
+    if kernel:
+        return kept_product(products, i, sums, p, bias)
+    return dense_product(values, i, sums, p, bias)
+
+
+def kept_product(products, i, sums, p, bias):
+    """The product of row `i` with a column that is kept, the constant feature included."""
+    found = products[i, p]
     if bias > 0.0:
         found += bias * sums[sums.shape[0] - 1, p]
     return found
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS, inline="always")
-def direct_add(kernel, values, i, products, sums, weighted_sums, p, bias, v, u):
-    """Add v times row `i` to S of one column and u times to U; a kernel's S is `alpha`, which the caller adds to."""
-    constant = sums.shape[0] - 1
-    if kernel:
-        add_dense(values, i, products, p, v)
-    else:
-        add_dense(values, i, sums, p, v)
-    if bias > 0.0:
-        sums[constant, p] += bias * v
-    if weighted_sums.size:
-        if kernel:
-            weighted_sums[i, p] += u
-        else:
-            add_dense(values, i, weighted_sums, p, u)
-        if bias > 0.0:
-            weighted_sums[constant, p] += bias * u
-
-
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def dense_product(values, i, sums, p):
-    """Inner product of row `i` with a column of `sums`, over the row's length; the caller's `fastmath` holds."""
+def dense_product(values, i, sums, p, bias):
+    """Inner product of row `i` with a column of `sums`, the constant feature included."""
     total = values[i, 0] * sums[0, p]
     for j in range(1, values.shape[1]):
         total += values[i, j] * sums[j, p]
+    if bias > 0.0:
+        return total + bias * sums[sums.shape[0] - 1, p]
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
-def add_dense(values, i, sums, p, v):
+def add_row(values, i, sums, p, bias, v):
     """Add v times row `i` to a column of `sums`."""
     pull = sums.dtype.type(v)
     for j in range(values.shape[1]):
         sums[j, p] += pull * values[i, j]
+    if bias > 0.0:
+        sums[sums.shape[0] - 1, p] += bias * v
 
 
-@njit(cache=True, nogil=True)
-def fold_column(column, p, sums, weighted_sums, alpha):
-    """Multiply S by `shrink` and move average * S into U, in place; `alpha` is empty where it is part of `sums`."""
+def add_kernel_row(values, i, products, sums, p, bias, v):
+    """Add v times row `i` of the kernel matrix to a column of `products`; the caller adds to S."""
+    pull = products.dtype.type(v)
+    for j in range(values.shape[1]):
+        products[j, p] += pull * values[i, j]
+    if bias > 0.0:
+        sums[sums.shape[0] - 1, p] += bias * v
+
+
+def add_number(sums, i, p, bias, v):
+    """Add v times row `i` of a kernel to a column of `sums`, which has a number for each row."""
+    sums[i, p] += v
+    if bias > 0.0:
+        sums[sums.shape[0] - 1, p] += bias * v
+
+
+def fold_column(column, p, sums, weighted_sums):
+    """Multiply S by `shrink` and move average * S into U, in place."""
     for j in range(sums.shape[0]):
         if weighted_sums.size:
             weighted_sums[j, p] -= column.average * sums[j, p]
         sums[j, p] *= column.shrink
+    folded(column)
+
+
+def fold_alpha(column, p, alpha):
+    """The same for what the rows have added, where that is not part of S."""
     for i in range(alpha.shape[0]):
         alpha[i, p] *= column.shrink
-    folded(column)

@@ -4,11 +4,10 @@ The kernels are compiled from the scalar functions of `pegasos.rules` and `pegas
 of the algorithm. All runs on CuPy's current stream. tests/gpu.py emulates both libraries where there is no GPU.
 """
 
-from pegasos.backends.cuda.verbs import (
-    BLOCK,
-    LARGEST_BLOCK,
-    ON_GPU,
+from pegasos.backends.cuda.operations import (
+    BLOCK_LENGTH,
     ROWS_AT_ONCE,
+    WAITS_TO_LOOK,
     add_losses,
     add_product,
     batch_account,
@@ -32,10 +31,9 @@ from pegasos.backends.cuda.verbs import (
 from pegasos.utils.arrays import to_host
 
 __all__ = [
-    "BLOCK",
-    "LARGEST_BLOCK",
-    "ON_GPU",
+    "BLOCK_LENGTH",
     "ROWS_AT_ONCE",
+    "WAITS_TO_LOOK",
     "add_losses",
     "add_product",
     "batch_account",

@@ -2,49 +2,43 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from numba import cuda, float64
 
+from pegasos.backends.cuda.launching import jit_kernel
 from pegasos.backends.cuda.sums import THREADS, added_up
-from pegasos.rules.step import close_step, folded, mark_of, open_step, pulls_of
+from pegasos.rules.step import close_step, dual_sign, folded, open_step, pulls_of
 
 
-@cuda.jit(cache=True)
-def open_columns(columns, scales, rule, average):
+@jit_kernel()
+def open_columns(columns, scales, average, *, rule):
     """Begin one step of every unfinished column, a thread each."""
     p = cuda.grid(1)
     if p < columns.size and columns[p].steps < columns[p].limit:
         scales[p] = open_step(columns[p], rule, average)
 
 
-@cache
-def batch_pulls(size):
+@jit_kernel()
+def batch_pulls(columns, scales, scores, index, labelings, weights, pulls, *, size, rule, loss):
     """The kernel for pulls of the rows `index` in groups of `size` columns: a thread for each group and row."""
-
-    @cuda.jit(cache=True)
-    def pulls_of_rows(columns, scales, scores, index, labelings, weights, pulls, rule, loss):
-        lead, b = cuda.blockIdx.x * size, cuda.blockIdx.y * THREADS + cuda.threadIdx.x
-        if b >= index.size:
-            return
-        f = cuda.local.array(size, float64)
-        held = cuda.local.array(size, float64)
-        found = cuda.local.array(size, float64)
-        leader, i = columns[lead], index[b]
-        s = float(weights[i, leader.row_set])
-        for q in range(size):
-            f[q] = scales[lead + q] * scores[lead + q, b]
-            held[q] = found[q] = 0.0
-        if s != 0.0 and leader.steps < leader.limit:
-            pulls_of(leader, rule, loss, labelings[i, leader.labeling], s, f, held, 0.0, found)
-        for q in range(size):
-            pulls[lead + q, b] = found[q]
-
-    return pulls_of_rows
+    lead, b = cuda.blockIdx.x * size, cuda.blockIdx.y * THREADS + cuda.threadIdx.x
+    if b >= index.size:
+        return
+    f = cuda.local.array(size, float64)
+    held = cuda.local.array(size, float64)
+    found = cuda.local.array(size, float64)
+    leader, i = columns[lead], index[b]
+    s = float(weights[i, leader.row_set])
+    for q in range(size):
+        f[q] = scales[lead + q] * scores[lead + q, b]
+        held[q] = found[q] = 0.0
+    if s != 0.0 and leader.steps < leader.limit:
+        pulls_of(leader, rule, loss, labelings[i, leader.labeling], s, f, held, 0.0, found)
+    for q in range(size):
+        pulls[lead + q, b] = found[q]
 
 
-@cuda.jit(cache=True)
-def batch_account(size, columns, pulls, index, labelings, before, after, loss):
+@jit_kernel()
+def batch_account(columns, pulls, index, labelings, before, after, *, size, loss):
     """Follow ||S||² and the dual mass over a batch: a thread block for each column."""
     p, r = cuda.blockIdx.x, cuda.threadIdx.x
     labeling = columns[p].labeling
@@ -53,7 +47,7 @@ def batch_account(size, columns, pulls, index, labelings, before, after, loss):
         v = float(pulls[p, b])
         if v != 0.0:
             square += v * (float(before[p, b]) + float(after[p, b]))
-            mass += v * mark_of(loss, labelings[index[b], labeling], p % size)
+            mass += v * dual_sign(loss, labelings[index[b], labeling], p % size)
     square = added_up(square)
     mass = added_up(mass)
     if r == 0:
@@ -61,8 +55,8 @@ def batch_account(size, columns, pulls, index, labelings, before, after, loss):
         columns[p].dual_linear += mass
 
 
-@cuda.jit(cache=True)
-def close_columns(size, columns, rule, project, sums, weighted_sums, alpha, any_fold):
+@jit_kernel()
+def close_columns(columns, sums, weighted_sums, alpha, any_fold, *, size, rule, project):
     """End one step of every unfinished group, a thread block each; `any_fold` tells of folded states."""
     lead, r = cuda.blockIdx.x * size, cuda.threadIdx.x
     folding = cuda.shared.array(1, float64)
@@ -70,7 +64,7 @@ def close_columns(size, columns, rule, project, sums, weighted_sums, alpha, any_
         return
     cuda.syncthreads()
     if r == 0:
-        folding[0] = 1.0 if close_step(columns, lead, size, rule, project) else 0.0
+        folding[0] = close_step(columns, lead, size, rule, project)
     cuda.syncthreads()
     if folding[0] == 0.0:
         return

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from numba import cuda, int64
 
+from pegasos.backends.cuda.launching import jit_kernel
 from pegasos.backends.cuda.sums import ALL, LANES, THREADS
 
 FEW = 16  # columns whose sums a thread keeps in registers
@@ -43,52 +42,47 @@ def gather_square(matrix, rows, values):
         values[b, c] = matrix[rows[b], rows[c]]
 
 
-@cache
-def add_rows(n_columns):
+@jit_kernel()
+def add_rows(target, matrix, rows, pulls, *, n_columns):
     """The kernel for target += matrix[rows].T @ pulls.T in few columns: a thread for each row of the target.
 
     Only rows that pull in some column are read, each once, and their pulls are at hand for all threads of a block.
     """
-
-    @cuda.jit(cache=True)
-    def add(target, matrix, rows, pulls):
-        t, j, width = cuda.threadIdx.x, cuda.grid(1), matrix.shape[1]
-        warp, lane = t // LANES, t % LANES
-        kept = cuda.shared.array((FEW, THREADS), pulls.dtype)
-        which = cuda.shared.array(THREADS, int64)
-        counts = cuda.shared.array(WARPS, int64)
-        sums = cuda.local.array(n_columns, target.dtype)
-        some = cuda.local.array(AHEAD, matrix.dtype)
-        for p in range(n_columns):
-            sums[p] = 0
-        for first in range(0, rows.size, THREADS):
-            b, pulled = first + t, False
-            if b < rows.size:
-                for p in range(n_columns):
-                    pulled |= pulls[p, b] != 0
-            said = cuda.ballot_sync(ALL, pulled)
-            cuda.syncthreads()
-            if lane == 0:
-                counts[warp] = cuda.popc(said)
-            cuda.syncthreads()
-            place, count = cuda.popc(said & ((1 << lane) - 1)), 0
-            for w in range(WARPS):
-                place += counts[w] if w < warp else 0
-                count += counts[w]
-            if pulled:
-                which[place] = rows[b]
-                for p in range(n_columns):
-                    kept[p, place] = pulls[p, b]
-            cuda.syncthreads()
-            for start in range(0, count if j < width else 0, AHEAD):
-                for a in range(AHEAD):  # all asked for before the first is used
-                    some[a] = matrix[which[min(start + a, count - 1)], j]
-                for a in range(AHEAD):
-                    if start + a < count:
-                        for p in range(n_columns):
-                            sums[p] += kept[p, start + a] * some[a]
-        if j < width:
+    t, j, width = cuda.threadIdx.x, cuda.grid(1), matrix.shape[1]
+    warp, lane = t // LANES, t % LANES
+    kept = cuda.shared.array((FEW, THREADS), pulls.dtype)
+    which = cuda.shared.array(THREADS, int64)
+    counts = cuda.shared.array(WARPS, int64)
+    sums = cuda.local.array(n_columns, target.dtype)
+    some = cuda.local.array(AHEAD, matrix.dtype)
+    for p in range(n_columns):
+        sums[p] = 0
+    for first in range(0, rows.size, THREADS):
+        b, pulled = first + t, False
+        if b < rows.size:
             for p in range(n_columns):
-                target[j, p] += sums[p]
-
-    return add
+                pulled |= pulls[p, b] != 0
+        said = cuda.ballot_sync(ALL, pulled)
+        cuda.syncthreads()
+        if lane == 0:
+            counts[warp] = cuda.popc(said)
+        cuda.syncthreads()
+        place, count = cuda.popc(said & ((1 << lane) - 1)), 0
+        for w in range(WARPS):
+            place += counts[w] if w < warp else 0
+            count += counts[w]
+        if pulled:
+            which[place] = rows[b]
+            for p in range(n_columns):
+                kept[p, place] = pulls[p, b]
+        cuda.syncthreads()
+        for start in range(0, count if j < width else 0, AHEAD):
+            for a in range(AHEAD):  # all asked for before the first is used
+                some[a] = matrix[which[min(start + a, count - 1)], j]
+            for a in range(AHEAD):
+                if start + a < count:
+                    for p in range(n_columns):
+                        sums[p] += kept[p, start + a] * some[a]
+    if j < width:
+        for p in range(n_columns):
+            target[j, p] += sums[p]

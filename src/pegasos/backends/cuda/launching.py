@@ -8,13 +8,16 @@ shape, strides``.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import from_dtype, types
+from numba import cuda, from_dtype, types
 
 from pegasos.backends.cuda import compat  # noqa: F401  before anything is compiled
+from pegasos.backends.specialise import specialised
 
 xp: Any = import_module("cupy")
 
@@ -22,6 +25,15 @@ OUT_OF_MEMORY = (2, 701)  # of the driver: no memory, and no resources for a lau
 
 _modules: dict[tuple, Any] = {}
 _own = threading.local()  # arguments are written to the same place again and again, each thread to its own
+
+
+def jit_kernel(**options: Any) -> Callable[[Any], Callable[..., Any]]:
+    """Make a function a family of kernels: a call with values of its keyword-only parameters gives the one for them."""
+
+    def family(function):
+        return cache(lambda **constants: cuda.jit(cache=True, **options)(specialised(function, constants)))
+
+    return family
 
 
 class Records(NamedTuple):

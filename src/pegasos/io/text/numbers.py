@@ -9,7 +9,8 @@ to float() by the caller.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from pegasos.utils.jit import njit
 
 GOOD, HARD, NO_NUMBER = 0, 1, 2
 
@@ -37,7 +38,7 @@ def _powers_of_five() -> tuple[np.ndarray, np.ndarray]:
 _FIVES_HIGH, _FIVES_LOW = _powers_of_five()
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _product(a, b):
     """The 128 bits of a times b, in halves."""
     mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -48,7 +49,7 @@ def _product(a, b):
     return a_high * b_high + (middle >> half) + (other >> half), (other << half) | (low & mask)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _leading_zeros(w):
     count = 0
     for shift in (32, 16, 8, 4, 2, 1):
@@ -58,7 +59,7 @@ def _leading_zeros(w):
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _nearest(w, q):
     """(w·10^q rounded to the nearest float, whether that is certain) for 0 < w < 2^64."""
     if q < _LOWEST or q > _HIGHEST:
@@ -91,7 +92,7 @@ def _nearest(w, q):
     return np.uint64(bits).view(np.float64), True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _first_digits(buffer, at, end):
     """(the first 19 digits of a long mantissa that are not leading zeros, their power of ten, whether more follow)."""
     w, taken, power = np.uint64(0), 0, 0
@@ -110,7 +111,7 @@ def _first_digits(buffer, at, end):
     return w, power, more
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def parse_number(buffer, at, end):
     """(value, position behind it, GOOD, HARD or NO_NUMBER) of the number that begins at `at`.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from pegasos.io.text.numbers import GOOD, HARD, NO_NUMBER, parse_number
+from pegasos.utils.jit import njit
 
 TAB, NEWLINE, RETURN, SPACE, QUOTE, HASH, COMMA, COLON = 9, 10, 13, 32, 34, 35, 44, 58
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def count(buffer, begin, end, byte):
     """How often a byte occurs in buffer[begin:end]. Sums of a few are bytes themselves: many are added at once."""
     found, wanted = 0, np.uint8(byte)
@@ -22,28 +22,28 @@ def count(buffer, begin, end, byte):
     return found
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _skip_blanks(buffer, i, end, tabs):
     while i < end and (buffer[i] == SPACE or buffer[i] == RETURN or (tabs and buffer[i] == TAB)):
         i += 1
     return i
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _next_line(buffer, i, end):
     while i < end and buffer[i] != NEWLINE:
         i += 1
     return i + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _skip_token(buffer, i, end):
     while i < end and buffer[i] > SPACE and buffer[i] != HASH:
         i += 1
     return i
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _holds(buffer, begin, end, byte):
     found = False
     for i in range(begin, end):
@@ -51,12 +51,12 @@ def _holds(buffer, begin, end, byte):
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _is_query(buffer, i, end):
     return i + 3 < end and buffer[i] == 113 and buffer[i + 1] == 105 and buffer[i + 2] == 100 and buffer[i + 3] == COLON
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _skip_text(buffer, i, end, delimiter, quoted):
     """The end of a field of text: its delimiter, or its closing quote, or the end of the line."""
     while i < end and buffer[i] != NEWLINE:
@@ -71,7 +71,7 @@ def _skip_text(buffer, i, end, delimiter, quoted):
     return i
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _stripped(buffer, begin, end):
     """A stretch without the blanks around it."""
     while begin < end and (buffer[begin] == SPACE or buffer[begin] == RETURN or buffer[begin] == TAB):
@@ -81,7 +81,7 @@ def _stripped(buffer, begin, end):
     return begin, end
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _note_hard(hard, n_hard, begin, end, row, place):
     """Keep where a hard number stands, if there is room; how many there are."""
     if n_hard < hard.shape[0]:
@@ -89,7 +89,7 @@ def _note_hard(hard, n_hard, begin, end, row, place):
     return n_hard + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _note_label(buffer, start, end, labels, spans, row):
     """Keep a label as a number, and where it stands; whether it is text, or for another reason not a plain number."""
     spans[row, 0], spans[row, 1] = start, end
@@ -100,7 +100,7 @@ def _note_label(buffer, start, end, labels, spans, row):
     return state != GOOD or behind != end or code
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def scan_table(buffer, begin, end, delimiter, places, X, labels, spans, hard):
     """Read the lines of buffer[begin:end] into rows of X.
 
@@ -162,7 +162,7 @@ def scan_table(buffer, begin, end, delimiter, places, X, labels, spans, hard):
     return row, -1, text, n_hard
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def scan_entries(buffer, begin, end, values, indices, lengths, labels, spans, hard):
     """Read the LIBSVM lines of buffer[begin:end]: entries one after another, and the number of them in each row.
 

@@ -1,4 +1,4 @@
-"""Verbs on arrays larger than a thread block, beside NumPy; and what the emulated GPU does not let pass."""
+"""Operations on arrays larger than a thread block, beside NumPy; and what the emulated GPU does not let pass."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""The verbs as the solver calls them: arrays in, kernels launched, nothing waited for but what the host has to know."""
+"""The functions of `pegasos.backends.api.Backend` on a GPU: arrays in, kernels launched.
+
+Nothing is waited for but what the host has to know.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ from pegasos.backends.cuda.launching import Records, launch, xp
 from pegasos.backends.cuda.sparse import Densified
 from pegasos.backends.cuda.sums import THREADS
 
-ON_GPU = True
-BLOCK = LARGEST_BLOCK = 1024  # draws of a look-ahead block: threads of a thread block
-ROWS_AT_ONCE = 8192  # rows of one product
+ROWS_AT_ONCE = 8192
+BLOCK_LENGTH = 1024  # threads of a thread block
+WAITS_TO_LOOK = True
 
 
 def to_device(values) -> Any:
@@ -38,18 +41,19 @@ def columns_to_change(columns: np.ndarray) -> Iterator[Any]:
     columns[...] = there.there.get().view(columns.dtype)
 
 
-def block_steps(
-    first, last, group, columns, scores, gram, known, matrix, bias, index, earlier, labelings, weights, alpha,
-    violations, pulls, weighted, folds, k, rule, loss, average, project,
-):  # fmt: skip
-    """Take the steps of a block; `gram` is complete, so `known`, `matrix`, `bias` and `earlier` are not looked at."""
-    seen = (columns, scores, gram, index, labelings, weights, alpha, violations, pulls, weighted)
-    threads = -(-len(index) // steps.LANES) * steps.LANES
-    if k == 1 and group is None and not project:
-        launch(steps.single_steps(rule, loss), len(pulls), threads, *seen, average)
-        return
-    size = group or 1
-    launch(steps.group_steps(size), len(pulls) // size, threads, *seen, folds, k, rule, loss, average, project)
+def block_steps(part, shared, scores, gram, draws, pulled, k, rules) -> None:
+    """Take the steps of a block, all at once: a thread for each draw, which finds draws of the same row itself."""
+    given = (
+        shared.columns, scores, gram.values, draws.index, shared.labelings, shared.weights, shared.alpha,
+        shared.violations, pulled.pulls, pulled.weighted,
+    )  # fmt: skip
+    threads = -(-len(draws.index) // steps.LANES) * steps.LANES
+    n_groups = len(pulled.pulls) // shared.size
+    if k == shared.size == 1 and not rules.project:
+        launch(steps.single_steps(rule=rules.rule, loss=rules.loss), n_groups, threads, *given, rules.average)
+    else:
+        kernel = steps.group_steps(size=shared.size, **rules.constants)
+        launch(kernel, n_groups, threads, *given, pulled.folds, k, rules.average)
 
 
 def earlier_draws(index):
@@ -85,30 +89,32 @@ def add_product(target, left, right) -> None:
         cublas().gemm("N", "N", left, right, out=target, beta=1.0)
 
 
-def open_columns(columns, scales, rule, average) -> None:
+def open_columns(columns, scales, rules) -> None:
     """Begin one step of every unfinished column."""
-    launch(batches.open_columns, -(-len(scales) // THREADS), THREADS, columns, scales, rule, average)
+    kernel = batches.open_columns(rule=rules.rule)
+    launch(kernel, -(-len(scales) // THREADS), THREADS, columns, scales, rules.average)
 
 
-def batch_pulls(size, columns, scales, scores, index, labelings, weights, pulls, rule, loss) -> None:
+def batch_pulls(shared, scales, scores, index, pulls, rules) -> None:
     """Pulls of the rows `index`, all against the same model."""
-    grid = (len(pulls) // size, -(-len(index) // THREADS))  # of the second dimension there can be 65535
-    given = (columns, scales, scores, index, labelings, weights, pulls, rule, loss)
-    launch(batches.batch_pulls(size), grid, THREADS, *given)
+    grid = (len(pulls) // shared.size, -(-len(index) // THREADS))  # of the second dimension there can be 65535
+    kernel = batches.batch_pulls(size=shared.size, rule=rules.rule, loss=rules.loss)
+    launch(kernel, grid, THREADS, shared.columns, scales, scores, index, shared.labelings, shared.weights, pulls)
 
 
-def batch_account(size, columns, pulls, index, labelings, before, after, loss) -> None:
+def batch_account(shared, pulls, index, before, after, rules) -> None:
     """Follow ||S||² and the dual mass over a batch."""
-    given = (size, columns, pulls, index, labelings, before, after, loss)
-    launch(batches.batch_account, len(pulls), THREADS, *given)
+    kernel = batches.batch_account(size=shared.size, loss=rules.loss)
+    launch(kernel, len(pulls), THREADS, shared.columns, pulls, index, shared.labelings, before, after)
 
 
-def close_columns(size, columns, rule, project, sums, weighted_sums, alpha) -> bool:
+def close_columns(shared, sums, weighted_sums, rules) -> bool:
     """End one step of every unfinished column; whether any state was folded."""
     any_fold = xp.zeros(1, np.int32)
-    given = (size, columns, rule, project, sums, weighted_sums, alpha, any_fold)
-    launch(batches.close_columns, sums.shape[1] // size, THREADS, *given)
-    return bool(project and any_fold[0])
+    kernel = batches.close_columns(size=shared.size, rule=rules.rule, project=rules.project)
+    groups = sums.shape[1] // shared.size
+    launch(kernel, groups, THREADS, shared.columns, sums, weighted_sums, shared.alpha, any_fold)
+    return bool(rules.project and any_fold[0])
 
 
 def scatter_rows(target, index, pulls) -> None:
@@ -123,16 +129,18 @@ def count_violations(violations, index, pulls) -> None:
     launch(batches.count_violations, *_over(pulls), violations, index, pulls)
 
 
-def add_losses(totals, size, columns, scores, index, labelings, weights, loss) -> None:
+def add_losses(totals, shared, scores, index, loss) -> None:
     """totals[p] += Σ s·loss over the rows `index`; `scores` (P, B) are those of the model itself."""
-    given = (totals, columns, scores, index, labelings, weights, loss)
-    launch(scoring.add_losses(size), len(scores) // size, THREADS, *given)
+    kernel = scoring.add_losses(size=shared.size, loss=loss)
+    groups = len(scores) // shared.size
+    launch(kernel, groups, THREADS, totals, shared.columns, scores, index, shared.labelings, shared.weights)
 
 
-def dual_terms(size, columns, factors, alpha, labelings, weights, loss, totals, point) -> None:
+def dual_terms(totals, shared, factors, point, loss) -> None:
     """totals[p] += Σ dual term of the dual point `factors * alpha`, moved into its domain."""
-    given = (columns, factors, alpha, labelings, weights, loss, totals, point)
-    launch(scoring.dual_terms(size), len(totals) // size, THREADS, *given)
+    kernel = scoring.dual_terms(size=shared.size, loss=loss)
+    given = (shared.columns, factors, shared.alpha, shared.labelings, shared.weights, totals, point)
+    launch(kernel, len(totals) // shared.size, THREADS, *given)
 
 
 def gram_of(matrix, rows, bias: float):
@@ -149,7 +157,7 @@ def follow(products, matrix, rows, strip, pulls) -> None:
     n_columns = len(pulls)
     if n_columns <= gathering.FEW:
         grid = -(-matrix.shape[1] // THREADS)
-        launch(gathering.add_rows(n_columns), grid, THREADS, products, matrix, rows, pulls)
+        launch(gathering.add_rows(n_columns=n_columns), grid, THREADS, products, matrix, rows, pulls)
         return
     strip = gathered(matrix, rows, pulls[0, :0]) if strip is None else strip
     add_product(products, strip.T, pulls.T)

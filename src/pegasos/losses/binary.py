@@ -1,0 +1,206 @@
+"""Losses of one score and one target: those of the margin y·f of a class ±1, and that of a regression."""
+
+from math import exp, log, log1p
+
+from pegasos.losses.base import Loss
+
+NO_PULL_BEYOND = 60.0  # margins at which log_loss pulls less than 1e-26: nothing but denormal numbers to come
+NEWTON_STEPS = 60
+NEWTON_PRECISION = 1e-14
+
+
+class Margin(Loss):
+    """A loss of the margin y·f: the dual variable is never negative."""
+
+    @staticmethod
+    def side(y):
+        """A coefficient has the sign of its row's class."""
+        return float(y)
+
+
+class Hinge(Margin):
+    """max(0, 1 - y·f)."""
+
+    name = "hinge"
+    dual_is_linear = True
+    keeps_zero = True
+
+    @staticmethod
+    def value(y, f, epsilon):
+        """Loss of one row."""
+        return max(0.0, 1.0 - y * f)
+
+    @staticmethod
+    def pull(y, f, epsilon):
+        """By `y` while the margin is strictly below 1."""
+        return float(y) if y * f < 1.0 else 0.0
+
+    @staticmethod
+    def coordinate(beta, y, f, q, s, epsilon):
+        """A step to margin 1, within the box [0, s]."""
+        if q <= 0.0:
+            return s if y * f < 1.0 else 0.0
+        return min(max(beta + (1.0 - y * f) / q, 0.0), s)
+
+    @staticmethod
+    def dual_term(beta, y, s, epsilon):
+        """The dual variable itself."""
+        return beta
+
+    @staticmethod
+    def feasible(beta, s):
+        """Within [0, s]."""
+        return min(max(beta, 0.0), s)
+
+
+class SquaredHinge(Margin):
+    """max(0, 1 - y·f)²."""
+
+    name = "squared_hinge"
+    dual_is_bounded = False
+    pull_is_bounded = False
+    keeps_zero = True
+
+    @staticmethod
+    def value(y, f, epsilon):
+        """Loss of one row."""
+        short = max(0.0, 1.0 - y * f)
+        return short * short
+
+    @staticmethod
+    def pull(y, f, epsilon):
+        """Twice what the margin is short of 1."""
+        margin = y * f
+        return 2.0 * y * (1.0 - margin) if margin < 1.0 else 0.0
+
+    @staticmethod
+    def coordinate(beta, y, f, q, s, epsilon):
+        """The maximum of a parabola, not below 0."""
+        return max(0.0, beta + (1.0 - y * f - beta / (2.0 * s)) / (max(q, 0.0) + 1.0 / (2.0 * s)))
+
+    @staticmethod
+    def dual_term(beta, y, s, epsilon):
+        """beta - beta²/(4 s)."""
+        return beta - beta * beta / (4.0 * s)
+
+    @staticmethod
+    def feasible(beta, s):
+        """Not negative."""
+        return max(beta, 0.0)
+
+
+class LogLoss(Margin):
+    """log(1 + exp(-y·f))."""
+
+    name = "log_loss"
+
+    @staticmethod
+    def value(y, f, epsilon):
+        """Loss of one row, without overflow."""
+        margin = y * f
+        return log1p(exp(-margin)) if margin > 0.0 else log1p(exp(margin)) - margin
+
+    @staticmethod
+    def pull(y, f, epsilon):
+        """How improbable the model finds the row's class."""
+        margin = y * f
+        if margin < NO_PULL_BEYOND:
+            return y * logistic(-margin)
+        return 0.0
+
+    @staticmethod
+    def coordinate(beta, y, f, q, s, epsilon):
+        """The root b of log((s-b)/b) = margin + (b-beta) q, by Newton's method within a bracket.
+
+        In u = log(b/(s-b)) the equation is u + margin + (s·logistic(u) - beta) q = 0: increasing, with slope at least
+        1, and without the singular ends that b has.
+        """
+        margin, q = y * f, max(q, 0.0)
+        low, high = -margin - (s - beta) * q, -margin + beta * q
+        u = min(max(0.0, low), high)
+        for _ in range(NEWTON_STEPS):
+            p = logistic(u)
+            excess = u + margin + (s * p - beta) * q
+            if excess > 0.0:
+                high = u
+            else:
+                low = u
+            after = u - excess / (1.0 + q * s * p * (1.0 - p))
+            if not low <= after <= high:
+                after = 0.5 * (low + high)
+            done = abs(after - u) <= NEWTON_PRECISION * (1.0 + abs(u))
+            u = after
+            if done:
+                break
+        return s * logistic(u)
+
+    @staticmethod
+    def dual_term(beta, y, s, epsilon):
+        """s times the entropy of beta/s."""
+        p = beta / s
+        if p <= 0.0 or p >= 1.0:
+            return 0.0
+        return -s * (p * log(p) + (1.0 - p) * log1p(-p))
+
+    @staticmethod
+    def feasible(beta, s):
+        """Within [0, s]."""
+        return min(max(beta, 0.0), s)
+
+
+class EpsilonInsensitive(Loss):
+    """max(0, |y - f| - epsilon), of a regression; the dual variable is the coefficient."""
+
+    name = "epsilon_insensitive"
+    task = "regression"
+    keeps_zero = True
+
+    @staticmethod
+    def value(y, f, epsilon):
+        """Loss of one row."""
+        return max(0.0, abs(y - f) - epsilon)
+
+    @staticmethod
+    def pull(y, f, epsilon):
+        """Towards the target, by 1 outside the tube."""
+        short = y - f
+        if abs(short) <= epsilon:
+            return 0.0
+        return 1.0 if short > 0.0 else -1.0
+
+    @staticmethod
+    def coordinate(beta, y, f, q, s, epsilon):
+        """y - f soft-thresholded at epsilon, within the box [-s, s]."""
+        short = y - f
+        if q <= 0.0:
+            if abs(short) <= epsilon:
+                return 0.0
+            return s if short > 0.0 else -s
+        aim = beta * q + short
+        if abs(aim) <= epsilon:
+            return 0.0
+        aim = (aim - epsilon if aim > 0.0 else aim + epsilon) / q
+        return min(max(aim, -s), s)
+
+    @staticmethod
+    def dual_term(beta, y, s, epsilon):
+        """y·beta - epsilon·|beta|."""
+        return y * beta - epsilon * abs(beta)
+
+    @staticmethod
+    def feasible(beta, s):
+        """Within [-s, s]."""
+        return min(max(beta, -s), s)
+
+    @staticmethod
+    def side(y):
+        """A dual variable has its own sign."""
+        return 1.0
+
+
+def logistic(u):
+    """1 / (1 + exp(-u)) without overflow."""
+    if u >= 0.0:
+        return 1.0 / (1.0 + exp(-u))
+    e = exp(u)
+    return e / (1.0 + e)

@@ -1,0 +1,71 @@
+"""Numba's compiler with a cache on disk that never stands in the way: what cannot be kept or read is compiled anew."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+from numba.core.caching import FunctionCache
+
+CURE = (
+    "Compiled loops cannot be kept: Numba finds no folder for them that this user can write to. Every new process "
+    "compiles them again, which takes seconds. Set NUMBA_CACHE_DIR to a writable folder, or let a user who can write "
+    "next to the package run `pegasos warmup`."
+)
+
+
+class LoopCache(FunctionCache):
+    """Machine code on disk; files that are damaged or cannot be written are as good as none."""
+
+    @property
+    def index(self) -> str:
+        """The file that lists the machine code of a function."""
+        return self._cache_file._index_path
+
+    def load_overload(self, sig, target_context):
+        """The machine code for arguments of some types, None where there is none that can be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # unpickling garbage raises anything
+            try:
+                self.flush()
+            except OSError:
+                self.disable()
+            return None
+
+    def save_overload(self, sig, data) -> None:
+        """Keep machine code, if there is room."""
+        try:
+            super().save_overload(sig, data)
+        except OSError:
+            _warn()
+
+
+def cache_of(dispatcher: Any) -> LoopCache | None:
+    """Where a compiled function is kept, if it is."""
+    found = getattr(dispatcher, "_cache", None)
+    return found if isinstance(found, LoopCache) else None
+
+
+def njit(**options: Any) -> Callable[[Any], Any]:
+    """`numba.njit` with a `LoopCache`."""
+
+    def compiled(function):
+        dispatcher = numba.njit(**options)(function)
+        if not numba.config.DISABLE_JIT:
+            try:
+                dispatcher._cache = LoopCache(function)
+            except RuntimeError:  # no folder is writable
+                _warn()
+        return dispatcher
+
+    return compiled
+
+
+@cache
+def _warn() -> None:
+    """Say once how loops can be kept."""
+    warnings.warn(CURE, UserWarning, stacklevel=2)
