@@ -36,6 +36,11 @@ def jit_kernel(**options: Any) -> Callable[[Any], Callable[..., Any]]:
     return family
 
 
+def jit_device(function: Any) -> Any:
+    """Compile a function that kernels call, with what it calls written out."""
+    return cuda.jit(device=True)(specialised(function, {}))
+
+
 class Records(NamedTuple):
     """Records on the GPU; CuPy has no such arrays."""
 

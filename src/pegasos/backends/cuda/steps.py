@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from numba import cuda, float64, int64
 
-from pegasos.backends.cuda.launching import jit_kernel
+from pegasos.backends.cuda.launching import jit_device, jit_kernel
 from pegasos.backends.cuda.sums import ALL, LANES
 from pegasos.rules.column import COLUMN, Average, Rule
 from pegasos.rules.step import account, close_step, dual_sign, folded, open_step, pull_of, pulls_of, scale_of, weight_of
@@ -236,7 +236,7 @@ def group_steps(
             _fold(columns, lead, size, r, start + k, there, scores, pulls, weighted, folds)
 
 
-@cuda.jit(device=True)
+@jit_device
 def _fold(columns, lead, size, r, done, there, scores, pulls, weighted, folds):
     """Multiply S by `shrink`, the old S through `folds`, and move average * S into U; each thread its own draw."""
     for q in range(size):
