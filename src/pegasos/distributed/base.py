@@ -110,9 +110,7 @@ class DistributedBase(HoldsClient, PegasosBase):
         def after_round(record: dict, model: Callable[[], np.ndarray]) -> bool:
             if show_record is not None:
                 show_record(record)
-            if (
-                show_progress is not None
-            ):  # by the logarithm of the gap, which falls by about the same factor each round
+            if show_progress is not None:  # each round divides the gap by about the same number, hence logarithms
                 show_progress(float(np.clip(np.log(max(record["gap"], 1e-300)) / np.log(min(self.tol, 0.5)), 0, 1)))
             return record["round"] > 0 and tasks.watched and tasks.after_pass(record["round"], model)
 
