@@ -80,7 +80,7 @@ def public_homes(sources: list[Source]) -> dict[str, str]:
 
 def imported(source: Source, homes: dict[str, str]) -> Iterator[tuple[ast.AST, str, str]]:
     """What a file imports from the package: where, from which module, and which name ("" for a module)."""
-    in_functions = {id(node) for outer in functions(source) for node in ast.walk(outer)}
+    in_functions = {id(node) for outer in functions(source) for node in ast.walk(outer) if isinstance(node, ast.Import)}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.ImportFrom):
             assert not node.level, f"{source.at(node)}: imports are written in full"
