@@ -124,15 +124,21 @@ def _no_constant(name: str):
 
 
 def _serve() -> None:
+    import gc
     import signal
     import tempfile
     from importlib import import_module
 
-    for used in ("linear_model", "model_selection", "pipeline", "svm"):
-        import_module(f"sklearn.{used}")
-    for used in ("backends.cpu", "plotting", "report.html", "search", "streaming.training"):
-        import_module(f"pegasos.{used}")
+    import numba
+
     from pegasos.cli import app
+
+    for used in ("sklearn.linear_model", "sklearn.model_selection", "sklearn.pipeline", "sklearn.svm",
+                 "matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg",
+                 "pegasos.plotting", "pegasos.report.html", "pegasos.search", "pegasos.streaming"):  # fmt: skip
+        import_module(used)
+    numba.njit(lambda x: x)(1)  # Numba imports most of itself when it first compiles or loads something
+    gc.freeze()  # or the first collection of each child would copy all pages
 
     for line in sys.stdin:
         words, folder, timeout = json.loads(line)

@@ -144,7 +144,7 @@ def test_scores_stand_beside_the_labels(folder):
 
 @pytest.mark.usefixtures("trained")
 def test_info_tells_what_a_model_file_holds(folder):
-    shown = cli("info", "kinds.safetensors", cwd=folder).fine().out
+    shown = quick("info", "kinds.safetensors", cwd=folder).fine().out
     assert "größer" in shown
     found = quick("info", "kinds.safetensors", "--json", cwd=folder).fine().json["results"]
     assert found["class"] == "PegasosClassifier"

@@ -60,7 +60,7 @@ def test_regression_is_tuned_too(folder):
 
 
 def test_a_comparison_has_errors_objectives_and_gaps(folder):
-    result = cli("compare", "digits", "--max-rows", 300, "--json", cwd=folder).fine()
+    result = quick("compare", "digits", "--max-rows", 300, "--json", cwd=folder).fine()
     found = result.json["results"]
     assert list(found) == [
         "Pegasos, linear", "SDCA, linear", "LinearSVC, hinge", "SGDClassifier", "SVC, linear (SMO)", "Pegasos, rbf",
@@ -89,7 +89,7 @@ def test_a_comparison_of_two_classes_has_an_objective_of_svc_too(folder):
 
 
 def test_a_study_leaves_tables_figures_and_results(folder):
-    result = cli("study", "fashion-pairs", "--quick", "--out", "studies", "--json", cwd=folder).fine()
+    result = quick("study", "fashion-pairs", "--quick", "--out", "studies", "--json", cwd=folder).fine()
     place = folder / "studies" / "fashion-pairs"
     page = json.loads((place / "results.json").read_text("utf-8"))
     assert result.json["studies"][0]["tables"] == page["tables"]

@@ -139,9 +139,8 @@ THINNED: list[tuple[Choice, str, list[str]]] = [
         "test_checkpoints_killed.py::test_the_installed_program_goes_on_after_a_signal",
     ]),
     (
-        where(name=("linear", "linear crammer-singer", "linear log loss", "rbf", "rbf sdca", "rbf on the fly",
-                    "batches", "all rows")),
-        "every verb of the GPU", ["test_cuda_fit.py::test_a_model_is_the_cpu_s_to_rounding"],
+        where(name=("linear crammer-singer", "linear log loss", "rbf", "all rows")),
+        "every verb of the GPU; four more in float64", ["test_cuda_fit.py::test_a_model_is_the_cpu_s_to_rounding"],
     ),
     (where(title=("covtype",)), "the paper's error of covtype", [
         "test_studies.py::test_errors_of_the_paper_are_met",
