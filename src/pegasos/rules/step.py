@@ -24,12 +24,14 @@ and adds ``v * x`` to S and ``v * column.average * x`` to U. The weighted sum of
 from math import sqrt
 
 from pegasos.rules.column import Average, Rule
+from pegasos.utils.jit_part import jit_part
 
 # Below this product of shrink factors the state is rescaled: an average adds early, large scales to late, small ones
 # and would lose as many digits as the factor has zeros.
 FOLD_BELOW = 1e-2
 
 
+@jit_part
 def scale_of(column, rule):
     """The factor between the running sum and the model."""
     if rule == Rule.SDCA:
@@ -39,6 +41,7 @@ def scale_of(column, rule):
     return column.shrink / (column.lam * (column.steps + column.step_offset))
 
 
+@jit_part
 def weight_of(column, average):
     """Weight that the present iterate has in the average."""
     if average == Average.UNIFORM:
@@ -50,6 +53,7 @@ def weight_of(column, average):
     return 0.0
 
 
+@jit_part
 def open_step(column, rule, average):
     """Let the present iterate into the average; return its scale."""
     scale = scale_of(column, rule)
@@ -57,12 +61,14 @@ def open_step(column, rule, average):
     return scale
 
 
+@jit_part
 def enter_average(column, average, scale):
     """Let the present iterate, of a scale that is known, into the average."""
     if average != Average.LAST:
         column.average += weight_of(column, average) * scale
 
 
+@jit_part
 def pull_of(column, rule, loss, y, s, f, coefficient, self_product):
     """What the row adds to S, in multiples of itself; `f` is its score, `coefficient` what it added so far (sdca)."""
     if rule == Rule.SDCA:
@@ -80,6 +86,7 @@ def pull_of(column, rule, loss, y, s, f, coefficient, self_product):
     return s * strength * pull_weight(column)
 
 
+@jit_part
 def pulls_of(column, rule, loss, y, s, f, coefficients, self_product, pulls):
     """The same for a row in all columns of a group: arrays of one number a column, `column` the first of them.
 
@@ -99,11 +106,13 @@ def pulls_of(column, rule, loss, y, s, f, coefficients, self_product, pulls):
                 pulls[r] *= s * pull_weight(column)
 
 
+@jit_part
 def pull_weight(column):
     """What a pull counts in S: its share of the batch, with the projection factors to come taken out."""
     return column.share / column.shrink
 
 
+@jit_part
 def dual_sign(loss, y, place):
     """What a pull counts in the dual objective: y, or whether the group's column `place` is the row's own class."""
     if loss.grouped:
@@ -111,12 +120,14 @@ def dual_sign(loss, y, place):
     return float(y)
 
 
+@jit_part
 def account(column, v, sign, product, self_product):
     """Follow ||S||² and Σ sign·v exactly; `product` is <S, x> with all earlier pulls in S."""
     column.norm_squared += v * (2.0 * product + v * self_product)
     column.dual_linear += v * sign
 
 
+@jit_part
 def close_step(columns, lead, size, rule, project):
     """Count the step of a group and project it; True when the caller has to fold `shrink` into the state."""
     for p in range(lead, lead + size):
@@ -134,6 +145,7 @@ def close_step(columns, lead, size, rule, project):
     return first.shrink < FOLD_BELOW
 
 
+@jit_part
 def folded(column):
     """Forget `shrink` once the caller has multiplied S by it and moved ``average * S`` into U."""
     column.norm_squared *= column.shrink * column.shrink
@@ -142,6 +154,7 @@ def folded(column):
     column.average = 0.0
 
 
+@jit_part
 def loss_of(loss, y, f, epsilon):
     """Loss of a row whose scores in the columns of a group, of one or of all classes, are `f`."""
     if loss.grouped:
@@ -149,6 +162,7 @@ def loss_of(loss, y, f, epsilon):
     return loss.value(y, f[0], epsilon)
 
 
+@jit_part
 def dual_of(loss, y, s, beta, epsilon):
     """Dual term of a row with the coefficients `beta` in the columns of a group; they are moved into their domain."""
     if loss.grouped:

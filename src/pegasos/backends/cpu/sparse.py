@@ -10,6 +10,7 @@ from pegasos.backends.cpu.prefetch import LINE, prefetch
 from pegasos.backends.cpu.steps import fold_alpha, fold_column
 from pegasos.rules.column import Rule
 from pegasos.rules.step import account, close_step, dual_sign, enter_average, pull_of, pulls_of, scale_of
+from pegasos.utils.jit_part import jit_part
 
 AHEAD = 3  # draws between asking for a row and needing it
 FEW = 4  # as many columns at most have their pulls added one by one
@@ -93,6 +94,7 @@ def row_steps(
         close(size, columns, moved, sums, weighted_sums, alpha, rule, project)
 
 
+@jit_part
 def apply(columns, sums, weighted_sums, pulls, n_pulls, first, last, indices, data, bias):
     """S += pull * x of one CSR row, and U likewise; `pulls` are changed."""
     scatter(sums, pulls, n_pulls, first, last, indices, data, bias)
@@ -102,6 +104,7 @@ def apply(columns, sums, weighted_sums, pulls, n_pulls, first, last, indices, da
         scatter(weighted_sums, pulls, n_pulls, first, last, indices, data, bias)
 
 
+@jit_part
 def close(size, columns, moved, sums, weighted_sums, alpha, rule, project):
     """Count the step of every group that took it."""
     for lead in range(0, columns.size, size):
@@ -113,6 +116,7 @@ def close(size, columns, moved, sums, weighted_sums, alpha, rule, project):
                 fold_column(columns[p], p, sums, weighted_sums)
 
 
+@jit_part
 def ask_for(index, place, indptr, indices, data):
     """Have the row that is drawn at a place fetched, if there is one."""
     if place < index.size:
@@ -122,6 +126,7 @@ def ask_for(index, place, indptr, indices, data):
             prefetch(data, np.intp(j))
 
 
+@jit_part
 def gather(products, sums, first, last, indices, data, bias):
     """products = <S, x> of one CSR row in every column."""
     n_columns = products.size
@@ -140,6 +145,7 @@ def gather(products, sums, first, last, indices, data, bias):
             products[p] += x * numbers[p]
 
 
+@jit_part
 def scatter(sums, pulls, n_pulls, first, last, indices, data, bias):
     """S += pull * x of one CSR row in every column, `n_pulls` of which are not zero."""
     n_columns = pulls.size

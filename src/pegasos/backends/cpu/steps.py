@@ -14,6 +14,7 @@ from pegasos.backends.cpu.loops import SUMS, jit
 from pegasos.backends.cpu.prefetch import LINE, prefetch
 from pegasos.rules.column import Rule
 from pegasos.rules.step import account, close_step, dual_sign, folded, open_step, pull_of, pulls_of
+from pegasos.utils.jit_part import jit_part
 
 DIRECT_CHUNK = 64  # rows that stay in the cache while column after column meets them
 
@@ -77,6 +78,7 @@ def block_steps(
                     fold_block(columns[p], p, start + k, scores, pulls, weighted, folds)
 
 
+@jit_part
 def add_to_block(
     i, b, last, p, place, column, scores, gram, known, matrix, bias, index, y, violations, pulls, weighted, loss,
 ):  # fmt: skip
@@ -94,6 +96,7 @@ def add_to_block(
             violations[i, p] += 1
 
 
+@jit_part
 def own_coefficient(alpha, pulls, earlier, i, b, p, rule):
     """What row `i`, draw `b` of a block, has added to S of a column, earlier in the block, too; sdca alone asks."""
     if rule != Rule.SDCA:
@@ -106,18 +109,21 @@ def own_coefficient(alpha, pulls, earlier, i, b, p, rule):
     return total
 
 
+@jit_part
 def read_gram(gram, matrix, bias, index, i, b, last):
     """Read inner products of a draw with later ones from the kernel matrix."""
     for later in range(b + 1, last):
         gram[b, later] = matrix[i, index[later]] + bias * bias
 
 
+@jit_part
 def correct_scores(scores, gram, p, b, last, v):
     """Let later scores know of a pull."""
     for later in range(b + 1, last):
         scores[p, later] += v * gram[b, later]
 
 
+@jit_part
 def fold_block(column, p, done, scores, pulls, weighted, folds):
     """Multiply S by `shrink`, the old S through `folds`, and move average * S into U."""
     folds[p, 1] += column.average * folds[p, 0]
@@ -215,6 +221,7 @@ def direct_steps(
     return n_pulls
 
 
+@jit_part
 def add_directly(
     i, p, v, u, values, products, sums, weighted_sums, alpha, violations, bias, kernel,
 ):  # fmt: skip
@@ -233,6 +240,7 @@ def add_directly(
             add_row(values, i, weighted_sums, p, bias, u)
 
 
+@jit_part
 def ask_for_row(i, values, squares, labelings, weights, alpha):
     """Have the beginning of a dense row fetched, and what is known of it; the processor itself goes on from there."""
     width = values.shape[1]
@@ -245,6 +253,7 @@ def ask_for_row(i, values, squares, labelings, weights, alpha):
         prefetch(alpha, i * alpha.shape[1])
 
 
+@jit_part
 def score_of(values, i, products, sums, p, bias, kernel):
     """<S, x> of row `i` in one column: read off, or an inner product."""
     if kernel:
@@ -252,6 +261,7 @@ def score_of(values, i, products, sums, p, bias, kernel):
     return dense_product(values, i, sums, p, bias)
 
 
+@jit_part
 def kept_product(products, i, sums, p, bias):
     """The product of row `i` with a column that is kept, the constant feature included."""
     found = products[i, p]
@@ -260,6 +270,7 @@ def kept_product(products, i, sums, p, bias):
     return found
 
 
+@jit_part
 def dense_product(values, i, sums, p, bias):
     """Inner product of row `i` with a column of `sums`, the constant feature included."""
     total = values[i, 0] * sums[0, p]
@@ -270,6 +281,7 @@ def dense_product(values, i, sums, p, bias):
     return total
 
 
+@jit_part
 def add_row(values, i, sums, p, bias, v):
     """Add v times row `i` to a column of `sums`."""
     pull = sums.dtype.type(v)
@@ -279,6 +291,7 @@ def add_row(values, i, sums, p, bias, v):
         sums[sums.shape[0] - 1, p] += bias * v
 
 
+@jit_part
 def add_kernel_row(values, i, products, sums, p, bias, v):
     """Add v times row `i` of the kernel matrix to a column of `products`; the caller adds to S."""
     pull = products.dtype.type(v)
@@ -288,6 +301,7 @@ def add_kernel_row(values, i, products, sums, p, bias, v):
         sums[sums.shape[0] - 1, p] += bias * v
 
 
+@jit_part
 def add_number(sums, i, p, bias, v):
     """Add v times row `i` of a kernel to a column of `sums`, which has a number for each row."""
     sums[i, p] += v
@@ -295,6 +309,7 @@ def add_number(sums, i, p, bias, v):
         sums[sums.shape[0] - 1, p] += bias * v
 
 
+@jit_part
 def fold_column(column, p, sums, weighted_sums):
     """Multiply S by `shrink` and move average * S into U, in place."""
     for j in range(sums.shape[0]):
@@ -304,6 +319,7 @@ def fold_column(column, p, sums, weighted_sums):
     folded(column)
 
 
+@jit_part
 def fold_alpha(column, p, alpha):
     """The same for what the rows have added, where that is not part of S."""
     for i in range(alpha.shape[0]):
