@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 from gpu import REAL, card, needs_any
 from pegasos import Checkpoint, PegasosClassifier, PegasosSearchCV
 from pegasos.estimators import devices
+from pegasos.estimators.recipe import Recipe
 from pegasos.problem.schedule import Schedule
 from pegasos.search import cell_scoring, kernel_cache, shared_runs
 from pegasos.search.results import Results
@@ -73,14 +74,14 @@ def test_auto_goes_on_with_the_cpu_where_a_gpu_is_full(eager, full):
 
 def test_auto_goes_on_with_the_cpu_where_a_solve_or_a_prediction_has_no_room(eager, monkeypatch):
     here = svm(device="cpu").fit(X, Y)
-    model, rows_of = svm(), PegasosClassifier._rows
+    model, rows_of = svm(), Recipe.rows
 
-    def refusing(estimator, X, *args, **kwargs):
+    def refusing(recipe, X, *args, **kwargs):
         if devices.on_gpu(X):
             raise MemoryError("full")
-        return rows_of(estimator, X, *args, **kwargs)
+        return rows_of(recipe, X, *args, **kwargs)
 
-    monkeypatch.setattr(PegasosClassifier, "_rows", refusing)
+    monkeypatch.setattr(Recipe, "rows", refusing)
     np.testing.assert_array_equal(model.fit(X, Y).coef_, here.coef_)
 
     def full(work, n_items, at_once):
@@ -203,7 +204,7 @@ def test_a_search_nobody_asked_a_gpu_for_goes_on_with_the_cpu(eager, monkeypatch
     solve = shared_runs.solve
 
     def refusing(job, **kwargs):
-        if job.rows.backend.ON_GPU:
+        if devices.on_gpu(job.rows.zeros(1)):
             raise MemoryError("full")
         return solve(job, **kwargs)
 

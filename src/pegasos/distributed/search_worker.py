@@ -75,21 +75,21 @@ def _aligned(part: np.ndarray) -> bool:
 
 
 def task_by_value() -> Callable[[list, list], PartResults]:
-    """`evaluated` as a function that Dask sends as code: a worker without this package can then say what is missing."""
+    """`evaluate_part` as a function that Dask sends as code: a worker without this package can say what it lacks."""
 
     def search_part(given, part):
         try:
-            from pegasos.distributed.search_worker import evaluated
+            from pegasos.distributed.search_worker import evaluate_part
         except ImportError as error:
             raise RuntimeError(
                 f"A worker cannot import pegasos ({error}); install the version that you use here on all workers."
             ) from error
-        return evaluated(given, part)
+        return evaluate_part(given, part)
 
     return search_part
 
 
-def evaluated(given: list[np.ndarray], part: list[np.ndarray]) -> PartResults:
+def evaluate_part(given: list[np.ndarray], part: list[np.ndarray]) -> PartResults:
     """Train and score the candidates of a part on all folds, as a search of them alone does."""
     from pegasos.search.dispatch import evaluate
 

@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
-from pegasos.search.scored_model import OWN, is_classifier_of_ours
+from pegasos.search.scored_model import OWN, is_own_classifier
 
 
 def pass_rows_on(scorers) -> bool:
@@ -155,7 +155,7 @@ class Results:
     def _is_accuracy(self, estimator, y, params: dict) -> bool:
         """Whether the score is the share of right labels, of which scikit-learn's own takes longer than some fits."""
         plain = type(y) is np.ndarray and y.ndim == 1 and y.size > 0 and y.dtype.kind in "iubU"
-        return plain and is_classifier_of_ours(estimator) and not params and self._scorer_is_accuracy
+        return plain and is_own_classifier(estimator) and not params and self._scorer_is_accuracy
 
     @cached_property
     def _scorer_is_accuracy(self) -> bool:

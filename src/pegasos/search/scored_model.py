@@ -48,6 +48,6 @@ def scored_model(estimator: PegasosBase, fitted: dict[str, Any], scores: list[tu
     return model
 
 
-def is_classifier_of_ours(estimator) -> bool:
+def is_own_classifier(estimator) -> bool:
     """Whether this is a `PegasosClassifier`, fitted or scored, and no subclass of a user's."""
     return type(estimator) in (PegasosClassifier, SCORED[PegasosClassifier])
