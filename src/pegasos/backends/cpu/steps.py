@@ -59,13 +59,17 @@ def block_steps(
                     scales[r] = open_step(columns[lead + r], rule, average)
                 for b in range(start, start + k):
                     i = index[b]
-                    s = float(weights[i, leader.row_set])
-                    for r in range(size):
-                        f[r] = scales[r] * scores[lead + r, b]
-                        held[r] = own_coefficient(alpha, pulls, earlier, i, b, lead + r, rule)
-                    pulls_of(leader, rule, loss, labelings[i, leader.labeling], s, f, held, gram[b, b], found)
-                    for r in range(size):
-                        pulls[lead + r, b] = found[r]
+                    y, s = labelings[i, leader.labeling], float(weights[i, leader.row_set])
+                    if loss.grouped:
+                        for r in range(size):
+                            f[r] = scales[r] * scores[lead + r, b]
+                            held[r] = own_coefficient(alpha, pulls, earlier, i, b, lead + r, rule)
+                        pulls_of(leader, rule, loss, y, s, f, held, gram[b, b], found)
+                        for r in range(size):
+                            pulls[lead + r, b] = found[r]
+                    else:  # sdca has no batches
+                        score = scales[0] * scores[lead, b]
+                        pulls[lead, b] = pull_of(leader, rule, loss, y, s, score, 0.0, gram[b, b])
                 for b in range(start, start + k):
                     i = index[b]
                     for r in range(size):
@@ -189,14 +193,19 @@ def direct_steps(
                         scales[r] = open_step(columns[lead + r], rule, average)
                     for b in range(k):
                         i = members[start + b]
-                        s = float(weights[i, leader.row_set])
-                        for r in range(size):
-                            found[b, r] = score_of(values, i, products, sums, lead + r, bias, kernel)
-                            f[r] = scales[r] * found[b, r]
-                            held[r] = alpha[i, lead + r] if rule == Rule.SDCA else 0.0
-                        pulls_of(leader, rule, loss, labelings[i, leader.labeling], s, f, held, squares[i], own)
-                        for r in range(size):
-                            pulls[b, r] = own[r]
+                        y, s = labelings[i, leader.labeling], float(weights[i, leader.row_set])
+                        if loss.grouped:
+                            for r in range(size):
+                                found[b, r] = score_of(values, i, products, sums, lead + r, bias, kernel)
+                                f[r] = scales[r] * found[b, r]
+                                held[r] = alpha[i, lead + r] if rule == Rule.SDCA else 0.0
+                            pulls_of(leader, rule, loss, y, s, f, held, squares[i], own)
+                            for r in range(size):
+                                pulls[b, r] = own[r]
+                        else:  # without the group's arrays, which cost more than the step; sdca has no batches
+                            found[b, 0] = score_of(values, i, products, sums, lead, bias, kernel)
+                            score = scales[0] * found[b, 0]
+                            pulls[b, 0] = pull_of(leader, rule, loss, y, s, score, 0.0, squares[i])
                     for b in range(k):
                         i = members[start + b]
                         for r in range(size):
