@@ -75,7 +75,9 @@ def judged(record: Record) -> dict:
     """The row of one wait; its bar is the one whose words are in the name."""
     bar = next(bar for words, bar in BARS.items() if words in record.name)
     imported = record.facts.get("import")
-    note = "" if imported is None else f"beyond import sklearn.svm, itself {imported:.2f} s"
+    note = (
+        "" if imported is None else f"{record.median / imported:.2f} times import sklearn.svm, itself {imported:.2f} s"
+    )
     what = What("fresh process", "digits" if record.facts else "–", record.name)
     return alone(what, record, record.median, bar=bar, note=note)
 
