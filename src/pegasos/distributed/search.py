@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 import warnings
 from collections import deque
@@ -12,9 +11,8 @@ from uuid import uuid4
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator
 
-from pegasos.distributed.clients import is_lost, using_client
+from pegasos.distributed.clients import HoldsClient, is_lost, using_client
 from pegasos.distributed.search_worker import PartResults, SearchInput, pack, task_by_value
 from pegasos.search import PegasosSearchCV as LocalSearchCV
 from pegasos.search.deadline import Deadline
@@ -27,7 +25,7 @@ SECONDS_FOR_WORKERS = 30.0  # that a search waits for the first of them
 MOST_LOSSES = 3  # times that the rows are sent again after all workers that held them were lost
 
 
-class PegasosSearchCV(LocalSearchCV):
+class PegasosSearchCV(HoldsClient, LocalSearchCV):
     """`pegasos.PegasosSearchCV` with the grid spread over the workers of a Dask client.
 
     Cells, results and attributes are those of the local search. The rows are sent to each worker once; then workers
@@ -133,16 +131,6 @@ class PegasosSearchCV(LocalSearchCV):
             workers = _Workers(client, given)
             parts = cut(candidates, y, fit_params, len(results.folds), workers.n_workers())
             _PartQueue(workers, parts, results, deadline).run()
-
-    def __getstate__(self):
-        """A connection is no part of the value: a copy or a pickle has none."""
-        return super().__getstate__() | {"client": None}
-
-    def __sklearn_clone__(self):
-        """A clone with the same client, which cannot be copied."""
-        copied = BaseEstimator.__sklearn_clone__(copy.copy(self))
-        copied.client = self.client
-        return copied
 
 
 class _Workers:
