@@ -24,7 +24,7 @@ KEPT = 24 * 3600.0  # seconds after its latest use
 def sources() -> list[Path]:
     """The files that define compiled functions, and all that they import."""
     package = ROOT / "src" / "pegasos"
-    todo = [path for path in package.rglob("*.py") if "njit" in path.read_text(encoding="utf-8")]
+    todo = [path for path in package.rglob("*.py") if "jit" in path.read_text(encoding="utf-8")]
     found: set[Path] = set()
     while todo:
         path = todo.pop()

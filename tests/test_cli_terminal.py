@@ -116,7 +116,18 @@ def left_alone(tmp_path_factory):
     """A folder, and what a training said whose output nobody read."""
     folder = tmp_path_factory.mktemp("left")
     write_table(folder / "good.csv", ["yes", "no"])
-    words = ["train", "good.csv", "--max-iter", "10", "-o", "model.safetensors", "--report", "page.html"]
+    words = [
+        "train",
+        "good.csv",
+        "--scale",
+        "none",
+        "--max-iter",
+        "10",
+        "-o",
+        "model.safetensors",
+        "--report",
+        "page.html",
+    ]
     program = subprocess.Popen([str(PROGRAM), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                cwd=folder, env=environment())  # fmt: skip
     program.stdout.close()

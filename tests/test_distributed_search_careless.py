@@ -216,6 +216,9 @@ def test_ctrl_c_takes_back_what_waits_and_leaves_the_earlier_fit_whole(client, t
     assert found.cv_results_ is before["cv_results_"]
     assert found.best_estimator_ is before["best_estimator_"]
     tasks = lambda dask_scheduler: [key for key in dask_scheduler.tasks if str(key).startswith("pegasos-search")]
+    end = time.monotonic() + 10  # the scheduler hears of it from the client, in its own time
+    while client.run_on_scheduler(tasks) and time.monotonic() < end:
+        time.sleep(0.1)
     assert client.run_on_scheduler(tasks) == []
     assert_same_cells(search(client).fit(X, Y), local().fit(X, Y))
 
