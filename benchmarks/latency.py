@@ -26,7 +26,7 @@ MODELS = {
 }
 FURTHER = {
     "rbf": MODELS["rbf"],
-    "float32": MODELS["linear"] | {"rows": "float32"},
+    "float64": MODELS["linear"] | {"rows": "float64"},
     "CSR": MODELS["linear"] | {"rows": "csr"},
     "Crammer–Singer": MODELS["linear"] | {"multi_class": "crammer_singer"},
 }
@@ -60,7 +60,7 @@ from pegasos import PegasosClassifier
 for text in sys.argv[2:]:
     params = json.loads(text)
     kind = params.pop("rows", None)
-    rows = X if kind is None else X.astype(np.float32) if kind == "float32" else scipy.sparse.csr_matrix(X)
+    rows = X if kind is None else X.astype(np.float64) if kind == "float64" else scipy.sparse.csr_matrix(X)
     PegasosClassifier(**params).fit(rows, y)
     seconds, start = time.perf_counter() - start, time.perf_counter()
 print(json.dumps([imported - began, seconds]))
