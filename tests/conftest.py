@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.preprocessing import StandardScaler
@@ -31,8 +31,11 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    settings.register_profile("tier", max_examples=60 if config.getoption("--all") else 15)
-    settings.load_profile("tier")
+    if find_spec("hypothesis"):  # script/gpu does without
+        from hypothesis import settings
+
+        settings.register_profile("tier", max_examples=60 if config.getoption("--all") else 15)
+        settings.load_profile("tier")
     if config.getoption("--save-durations") and "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(durations.Measured("all" if config.getoption("--all") else "default"))
 
