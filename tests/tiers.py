@@ -99,9 +99,9 @@ THINNED: list[tuple[Choice, str, list[str]]] = [
         "test_agreement_losses.py::test_regression_reaches_the_objective_of_linear_svr",
         "test_agreement_losses.py::test_several_targets_are_as_many_separate_fits",
         "test_agreement_losses.py::test_smooth_kernel_problems_reach_the_optimum_by_newton",
-        "test_baseline.py::test_equals_the_textbook_loop",
         "test_cuda_oracle.py::test_every_loss_equals_the_textbook_loop",
         "test_cuda_oracle.py::test_wide_solve_equals_the_textbook_loop",
+        "test_gradient_descent.py::test_equals_the_textbook_loop",
         "test_online.py::test_batches_that_divide_the_calls_are_those_of_fit",
         "test_online.py::test_calls_over_parts_of_the_rows_are_one_pass_of_fit",
         "test_oracle.py::test_wide_solve_equals_the_textbook_loop",  # each case: all 84 rules, draws and averages
@@ -127,11 +127,11 @@ THINNED: list[tuple[Choice, str, list[str]]] = [
         "test_landmarks_oracle.py::test_every_loss_over_landmarks_equals_the_textbook_loop",
         "test_landmarks_oracle.py::test_float32_over_landmarks_is_within_rounding",
         "test_landmarks_oracle.py::test_steps_over_landmarks_equal_the_textbook_loop",
-        "test_marks.py::test_marks_are_where_separate_solves_end",
         "test_oracle.py::test_crammer_singer_equals_its_textbook_loop",  # each case: 21 rules and draws
         "test_oracle.py::test_direct_and_block_steps_of_kernels_both_equal_the_textbook_loop",
         "test_oracle.py::test_every_loss_equals_the_textbook_loop",  # each case: 21 rules and draws
         "test_oracle.py::test_float32_is_within_rounding_of_the_textbook_loop",
+        "test_read_points.py::test_read_points_are_where_separate_solves_end",
     ]),
     (where(seed=(0, 1, 6, 7, 20, 21)), "six of 50 random problems, of either kernel", [
         "test_certificate.py::test_gap_is_at_least_the_true_suboptimality",
