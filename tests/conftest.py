@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,11 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    if find_spec("hypothesis"):  # script/gpu does without
+        from hypothesis import settings
+
+        settings.register_profile("tier", max_examples=60 if config.getoption("--all") else 15)
+        settings.load_profile("tier")
     if config.getoption("--save-durations") and "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(durations.Measured("all" if config.getoption("--all") else "default"))
 

@@ -31,7 +31,6 @@ def check_finished(folder, reference, result):
     (folder / "model").unlink()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS)
 def test_killed_at_any_moment_a_run_resumes_to_the_same_bits(tmp_path, run, at_length):
     words = (*TRAIN, *RUNS[run])
@@ -69,7 +68,6 @@ def started(folder, *words):
     return program
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda number: number.name)
 def test_the_installed_program_goes_on_after_a_signal(tmp_path, number):
     words = (*TRAIN, *RUNS["kernel values computed"])

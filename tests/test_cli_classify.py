@@ -62,7 +62,6 @@ def test_a_minute_is_for_a_search(halves):
     assert share_right(result, labels) > 0.95
 
 
-@pytest.mark.slow
 def test_a_minute_is_enough_to_compile_and_to_search(halves, tmp_path):
     folder, labels = halves
     result = cli("classify", "train.txt", "test.txt", "-t", 60, cwd=folder, env=fresh(tmp_path)).fine()

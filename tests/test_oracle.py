@@ -99,7 +99,7 @@ def test_float32_is_within_rounding_of_the_textbook_loop(kind, rule):
             assert near or objectives[0] == pytest.approx(objectives[1], rel=1e-3), (setting, p)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)  # how many: conftest.py
 @given(
     kind=st.sampled_from(sorted(KINDS)),
     scheme=st.sampled_from(["ovr", "ovo"]),

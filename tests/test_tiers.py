@@ -39,6 +39,14 @@ def test_every_value_and_every_pair_of_values_stays(grid, choice, strength):
     assert len(places) <= 2 * largest[0] * (largest[1] if strength == 2 else 1)
 
 
+def test_values_are_met_about_equally_often():
+    cases = cases_of(GRIDS["many"])
+    chosen = [cases[place] for place in tiers.values(cases)]
+    assert len(chosen) == 9
+    for name in ("scheme", "weighted", "bias"):
+        assert 4 <= sum(case[name] == GRIDS["many"][name][0] for case in chosen) <= 5
+
+
 def test_values_that_stand_in_a_list_rather_than_a_product_stay_too():
     cases = [dict(rows=rows, rule=rule) for rows, rule in [("a", 1), ("a", 2), ("b", 2), ("b", 3), ("c", 3)]]
     assert found([cases[place] for place in tiers.values(cases)], 1) == found(cases, 1)

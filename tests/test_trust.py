@@ -36,7 +36,6 @@ def long_run(dtype, rows, rule=Rule.PEGASOS, steps=10**8, average="weighted", la
     return solve(kinds[rows](X.astype(dtype)), one_vs_rest(codes, 2).with_lam(lam), rule, schedule)
 
 
-@pytest.mark.slow
 def test_a_hundred_million_steps_lose_no_digits():
     """At the end S is 10⁷ times as large as the model: a float32 sum would take in no pull any more."""
     many = np.random.default_rng(3).normal(size=(20_000, 3))

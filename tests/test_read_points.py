@@ -24,7 +24,7 @@ RULES = [("pegasos", 1), ("pegasos", 7), ("pegasos", None), ("sdca", 1)]
 
 
 class Harvest:
-    """Keeps what is handed over, once for each column and mark, and how often it was called."""
+    """Keeps what is handed over, once for each column and point, and how often it was called."""
 
     def __init__(self):
         self.models, self.steps, self.calls = {}, {}, 0
@@ -35,35 +35,35 @@ class Harvest:
         assert which.any(axis=1).all()
         model = state.model()
         for i, column in enumerate(state.columns["place"]):
-            for mark in np.flatnonzero(which[i]):
-                assert (column, mark) not in self.models
-                self.models[column, mark] = model[:, i]
-                self.steps[column, mark] = state.columns["steps"][i]
+            for point in np.flatnonzero(which[i]):
+                assert (column, point) not in self.models
+                self.models[column, point] = model[:, i]
+                self.steps[column, point] = state.columns["steps"][i]
 
 
-def solve_with(rows, problems, rule, marks=None, callback=None, **schedule):
+def solve_with(rows, problems, rule, points=None, callback=None, **schedule):
     settings = dict(seed=3, max_passes=np.inf, certified=False) | schedule
     return solve(
         rows, problems, Rule[rule.upper()], Schedule(**settings), loss=LOSS.get(problems.scheme, Loss.HINGE),
-        callback=callback, read_points=marks,
+        callback=callback, read_points=points,
     )  # fmt: skip
 
 
-def marks_of(problems, n_marks=4):
-    """Rising marks, other ones for each problem; some fall together."""
+def points_of(problems, n_points=4):
+    """Rising points, other ones for each problem; some fall together."""
     rng = np.random.default_rng(2)
-    steps = np.sort(rng.choice(STOPS, (problems.n_columns // problems.group, n_marks)), axis=1)
+    steps = np.sort(rng.choice(STOPS, (problems.n_columns // problems.group, n_points)), axis=1)
     return np.repeat(steps, problems.group, axis=0).astype(np.int64)
 
 
 def assert_handed_over(harvest, steps, rows, problems, rule, **schedule):
-    """All marks were met, at their steps, with the models of solves that end there."""
+    """All points were met, at their steps, with the models of solves that end there."""
     assert len(harvest.models) == steps.size
     for stop in np.unique(steps):
         apart = solve_with(rows, problems, rule, max_steps=stop, **schedule).model
-        for column, mark in np.argwhere(steps == stop):
-            assert harvest.steps[column, mark] == stop
-            np.testing.assert_allclose(harvest.models[column, mark], apart[:, column], rtol=1e-9, atol=1e-12)
+        for column, point in np.argwhere(steps == stop):
+            assert harvest.steps[column, point] == stop
+            np.testing.assert_allclose(harvest.models[column, point], apart[:, column], rtol=1e-9, atol=1e-12)
 
 
 SETTINGS = [
@@ -79,9 +79,9 @@ SETTINGS = [
 
 @pytest.mark.parametrize(("rule", "batch", "average", "sampling"), SETTINGS)
 @pytest.mark.parametrize("kind", ["dense", "dense blocks", "csr", "rbf", "rbf uncached"])
-def test_marks_are_where_separate_solves_end(kind, rule, batch, average, sampling):
+def test_read_points_are_where_separate_solves_end(kind, rule, batch, average, sampling):
     rows, problems = rows_of(kind, BIAS), problems_of("ovr", True)
-    steps, harvest = marks_of(problems), Harvest()
+    steps, harvest = points_of(problems), Harvest()
     schedule = dict(sampling=sampling, batch=batch, average=average)
     found = solve_with(rows, problems, rule, ReadPoints(steps, harvest), **schedule)
     np.testing.assert_array_equal(found.steps, steps[:, -1])
@@ -91,32 +91,32 @@ def test_marks_are_where_separate_solves_end(kind, rule, batch, average, samplin
 @pytest.mark.parametrize(("rule", "batch"), RULES)
 @pytest.mark.parametrize("scheme", ["ovo", "crammer_singer", "regression"])
 @pytest.mark.parametrize("kind", ["dense", "rbf"])
-def test_marks_of_pairs_groups_and_targets(kind, scheme, rule, batch):
+def test_read_points_of_pairs_groups_and_targets(kind, scheme, rule, batch):
     rows, problems = rows_of(kind), problems_of(scheme, False)
-    steps, harvest, schedule = marks_of(problems), Harvest(), dict(batch=batch, average="weighted", project=False)
+    steps, harvest, schedule = points_of(problems), Harvest(), dict(batch=batch, average="weighted", project=False)
     solve_with(rows, problems, rule, ReadPoints(steps, harvest), **schedule)
     assert_handed_over(harvest, steps, rows, problems, rule, **schedule)
 
 
 @pytest.mark.parametrize("block", [1, 7, 1000])
-def test_marks_do_not_depend_on_blocks(block):
+def test_read_points_do_not_depend_on_blocks(block):
     rows, problems = rows_of("rbf"), problems_of("ovr", False)
-    steps, harvest = marks_of(problems), Harvest()
+    steps, harvest = points_of(problems), Harvest()
     solve_with(rows, problems, "pegasos", ReadPoints(steps, harvest), average="uniform", project=True, block=block)
     assert_handed_over(harvest, steps, rows, problems, "pegasos", average="uniform", project=True)
 
 
 @pytest.mark.parametrize("kind", ["dense", "rbf"])
-def test_the_last_mark_of_a_suffix_average_is_that_of_a_separate_solve(kind):
+def test_the_last_read_point_of_a_suffix_average_is_that_of_a_separate_solve(kind):
     rows, problems = rows_of(kind), problems_of("ovr", False)
-    steps, harvest = marks_of(problems)[:, -1:], Harvest()
+    steps, harvest = points_of(problems)[:, -1:], Harvest()
     solve_with(rows, problems, "pegasos", ReadPoints(steps, harvest), average="suffix")
     assert_handed_over(harvest, steps, rows, problems, "pegasos", average="suffix")
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr", "rbf"])
 @pytest.mark.parametrize("average", [False, "weighted"])
-def test_columns_within_tol_stand_at_all_marks_that_are_left(kind, average):
+def test_columns_within_tol_stand_at_all_read_points_that_are_left(kind, average):
     rows, problems = rows_of(kind), problems_of("ovr", False)
     steps = np.tile([20, 200, 5_000, 10_000], (problems.n_columns, 1))
     harvest, schedule = Harvest(), dict(tol=0.02, average=average, certified=True)
@@ -125,14 +125,14 @@ def test_columns_within_tol_stand_at_all_marks_that_are_left(kind, average):
     np.testing.assert_array_equal(found.steps, apart.steps)
     assert 20 < found.steps.min() < 5_000
     assert len(harvest.models) == steps.size
-    for (column, mark), model in harvest.models.items():
-        ended = min(steps[column, mark], apart.steps[column])
-        assert harvest.steps[column, mark] == ended
+    for (column, point), model in harvest.models.items():
+        ended = min(steps[column, point], apart.steps[column])
+        assert harvest.steps[column, point] == ended
         if ended == apart.steps[column]:
             np.testing.assert_allclose(model, apart.model[:, column], rtol=1e-9, atol=1e-12)
 
 
-def test_marks_that_fall_together_are_one_call():
+def test_read_points_that_fall_together_are_one_call():
     rows, problems = rows_of("dense"), problems_of("ovr", False).select([0])
     harvest = Harvest()
     solve_with(rows, problems, "pegasos", ReadPoints(np.array([[5, 9, 9, 9]]), harvest))
@@ -151,10 +151,10 @@ def test_a_solve_that_is_cut_short_hands_over_what_it_has(kind, rule, batch, end
     found = solve_with(rows, problems, rule, ReadPoints(steps, harvest), watcher, batch=batch, **ends)
     assert len(harvest.models) == steps.size
     assert found.timed_out == (ended_by == "time")
-    for (column, mark), model in harvest.models.items():
-        if mark:
+    for (column, point), model in harvest.models.items():
+        if point:
             np.testing.assert_array_equal(model, found.model[:, column])
-            assert harvest.steps[column, mark] == found.steps[column] < 10**9
+            assert harvest.steps[column, point] == found.steps[column] < 10**9
 
 
 # --- wide blocks ------------------------------------------------------------------------------------
