@@ -31,6 +31,8 @@ class Job:
     loss : Loss
     definite : bool
         Whether the kernel is positive semi-definite; without that there is no certificate.
+    method : str
+        The family of solvers, one of `pegasos.solver.solve.SOLVERS`.
     """
 
     rows: Rows
@@ -39,6 +41,7 @@ class Job:
     rule: Rule = Rule.PEGASOS
     loss: Loss = Loss.HINGE
     definite: bool = True
+    method: str = "stream"
 
     def __post_init__(self):
         if self.loss.grouped != (self.problems.scheme == "crammer_singer"):

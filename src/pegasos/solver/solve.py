@@ -1,4 +1,4 @@
-"""`solve`: from a job to a solution, by the solver that the job's rule asks for."""
+"""`solve`: from a job to a solution, by the solver that the job's method names."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ class Solver(Protocol):
         """Conclude: the models, their certificates, and the state to go on from."""
 
 
+SOLVERS: dict[str, Any] = {"stream": StreamSolver}  # by the names that `Job.method` has
+
+
 def solve(
     job: Job, *, start: State | None = None, hooks: Hooks | None = None, clock: Clock | None = None,
     read_points: ReadPoints | None = None, snapshots: SnapshotStore | None = None,
@@ -55,7 +58,7 @@ def solve(
     Solution
     """
     clock = Clock(job.schedule.max_time) if clock is None else clock
-    solver: Solver = StreamSolver(hooks, clock, read_points=read_points, snapshots=snapshots)
+    solver: Solver = SOLVERS[job.method](hooks, clock, read_points=read_points, snapshots=snapshots)
     with clock.watching_interrupts():
         run = solver.init(job, start)
         while solver.advance(run):
