@@ -186,6 +186,51 @@ def test_a_failure_in_a_thread_is_raised_and_blas_has_its_threads_back():
     assert blas_threads() == before
 
 
+def test_limits_of_threads_hold_for_the_thread_that_sets_them():
+    before = blas_threads()
+    with threads.threads_limited(3):
+        assert blas_threads() == 3
+        with threads.threads_limited(None):
+            assert blas_threads() == 3
+        with threads.threads_limited(2):
+            assert blas_threads() == 2
+        with threads.threads_limited(5):
+            assert blas_threads() == 3
+    with threads.threads_limited(-1):
+        assert blas_threads() == threads.cpu_count()
+    with threads.threads_limited(-1000):
+        assert blas_threads() == 1
+    with pytest.raises(ValueError, match="n_jobs=0"), threads.threads_limited(0):
+        pass
+    with pytest.raises(RuntimeError), threads.threads_limited():
+        raise RuntimeError
+    assert blas_threads() == before
+
+
+def test_fits_at_the_same_time_share_the_threads_there_are(monkeypatch):
+    monkeypatch.setattr(threads, "_all_threads", lambda: 8)
+    found, inside, done = [], threading.Barrier(3), threading.Barrier(3)
+
+    def fit(n_jobs):
+        with threads.threads_limited(n_jobs):
+            inside.wait(10)
+            found.append((n_jobs, blas_threads()))
+            done.wait(10)
+
+    others = [threading.Thread(target=fit, args=(n_jobs,)) for n_jobs in (None, 3)]
+    with threads.threads_limited():
+        assert blas_threads() == 8
+        for other in others:
+            other.start()
+        inside.wait(10)
+        assert blas_threads() == 4
+        done.wait(10)
+        for other in others:
+            other.join()
+        assert blas_threads() == 8
+    assert sorted(found, key=str) == [(3, 3), (None, 4)]
+
+
 # --- support rows ---------------------------------------------------------------------------------------------------
 
 

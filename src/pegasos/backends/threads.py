@@ -1,12 +1,14 @@
-"""Threads for work that releases the GIL."""
+"""Threads for work that releases the GIL, and how many of them there may be."""
 
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from multiprocessing import current_process
 
 import numpy as np
+from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 WORTH_A_THREAD = 2e6  # operations that take longer than starting a thread
@@ -14,7 +16,9 @@ WORTH_A_THREAD = 2e6  # operations that take longer than starting a thread
 _lock = threading.Lock()
 _limits: list[int] = []  # of all that are in `blas_limited` ...
 _unlimited: list[int] = []  # ... and threads of each library before the first
-_own = threading.local()
+_own = threading.local()  # `threads` of the calling thread, in `threads_limited`
+_sharing = 0  # fits at this moment that use all threads: each takes an even part of them
+SHARED = 0  # stands for such a part
 
 
 @cache
@@ -22,28 +26,81 @@ def _controller():
     return ThreadpoolController()
 
 
+@cache
+def _libraries():
+    return _controller().select(user_api="blas").lib_controllers
+
+
 def blas_threads() -> int:
-    """Threads that BLAS uses, and so does everything here: the user's limits hold."""
-    if getattr(_own, "alone", False):
-        return 1
-    return max((lib["num_threads"] for lib in _controller().info() if lib["user_api"] == "blas"), default=1)
+    """Threads for the work of the calling thread: those of `threads_limited`, else as many as BLAS uses."""
+    threads = getattr(_own, "threads", None)
+    if threads is None:
+        return _threads_of_blas()
+    return max(1, _all_threads() // max(1, _sharing)) if threads == SHARED else threads
+
+
+def _all_threads() -> int:
+    """Threads that BLAS uses while nobody is in `blas_limited`."""
+    with _lock:
+        if _limits:
+            return max(_unlimited, default=1)
+    return _threads_of_blas()
+
+
+def _threads_of_blas() -> int:
+    return max((library.num_threads for library in _libraries()), default=1)
+
+
+@contextmanager
+def threads_limited(n_jobs: int | None = None) -> Iterator[None]:
+    """Let the calling thread share out its work among so many threads in here.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Threads; -1: all cores, -2: all but one. None: as many as BLAS uses, which OMP_NUM_THREADS, OPENBLAS_NUM_THREADS
+        and the workers of joblib and Dask limit. Several such fits in one process take an even part each, and one in
+        a daemonic process, which has neighbours, takes one. Limits within limits are never higher.
+    """
+    global _sharing
+    before = getattr(_own, "threads", None)
+    if n_jobs is None:
+        wanted = SHARED if before is None else before
+        if before is None and current_process().daemon:
+            wanted = 1
+    elif n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning; give a number of threads, -1 for all cores, or None.")
+    else:
+        wanted = n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
+        if before is not None:
+            wanted = min(wanted, blas_threads())
+    joins = wanted == SHARED and before is None
+    with _lock:
+        _sharing += joins
+    _own.threads = wanted
+    try:
+        with blas_limited(blas_threads()):
+            yield
+    finally:
+        _own.threads = before
+        with _lock:
+            _sharing -= joins
 
 
 @contextmanager
 def blas_limited(threads: int) -> Iterator[None]:
     """Let BLAS use at most so many threads in here; of several limits at a time the lowest holds."""
-    libraries = _controller().select(user_api="blas").lib_controllers
     with _lock:
         if not _limits:
-            _unlimited[:] = [library.num_threads for library in libraries]
+            _unlimited[:] = [library.num_threads for library in _libraries()]
         _limits.append(max(1, threads))
-        _apply(libraries)
+        _apply()
     try:
         yield
     finally:
         with _lock:
             _limits.remove(max(1, threads))
-            _apply(libraries)
+            _apply()
 
 
 @contextmanager
@@ -53,26 +110,25 @@ def blas_raised(threads: int) -> Iterator[None]:
         yield
 
 
-def _apply(libraries) -> None:
-    for library, most in zip(libraries, _unlimited, strict=True):
+def _apply() -> None:
+    for library, most in zip(_libraries(), _unlimited, strict=True):
         library.set_num_threads(min(most, *_limits) if _limits else most)
 
 
 @contextmanager
 def alone() -> Iterator[None]:
     """Let the calling thread share out nothing in here: its neighbours do the same work at the same time."""
-    before, _own.alone = getattr(_own, "alone", False), True
+    before, _own.threads = getattr(_own, "threads", None), 1
     try:
         yield
     finally:
-        _own.alone = before
+        _own.threads = before
 
 
 def in_parallel(work, n_items, operations=np.inf):
     """Call ``work(first, last)`` on even parts of ``range(n_items)``, one part a thread, if `operations` are worth it.
 
-    `work` has to release the GIL. There are as many threads as BLAS uses, so that the user's limits hold here too,
-    and they end with the call: a thread that outlived it would be lost in a forked worker.
+    `work` has to release the GIL. Threads end with the call: one that outlived it would be lost in a forked worker.
     """
     threads = 1
     if n_items > 1 and operations > WORTH_A_THREAD:
@@ -88,7 +144,7 @@ def in_parallel(work, n_items, operations=np.inf):
 
 
 def share_out(work, items, go_on=None, threads: int | None = None) -> bool:
-    """Call ``work(item)`` for all items; each of as many threads as BLAS uses takes the next one that is left.
+    """Call ``work(item)`` for all items; each of `blas_threads` threads takes the next one that is left.
 
     BLAS itself keeps to one thread meanwhile: products of the size of an item are faster side by side than shared.
     ``go_on(part)`` is asked before each item but the first, with the part of them that is taken; the first time it

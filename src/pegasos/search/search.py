@@ -7,7 +7,6 @@ import time
 from numbers import Real
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import ParameterGrid, check_cv
@@ -139,7 +138,7 @@ class PegasosSearchCV(BaseSearchCV):
         -------
         self
         """
-        from pegasos.backends.threads import blas_limited  # Numba is imported when a fit first needs it
+        from pegasos.backends.threads import threads_limited  # Numba is imported when a fit first needs it
         from pegasos.search.dispatch import evaluate, take_device_rows
 
         started = time.perf_counter()
@@ -160,7 +159,7 @@ class PegasosSearchCV(BaseSearchCV):
         folds = self._folds(X, y, routed)
         deadline = Deadline(self.max_time, started)
         tasks = SearchTasks(self, X, y, params)
-        with blas_limited(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)):
+        with threads_limited(self.n_jobs):
             with tasks.search(), cells_shown(len(candidates) * len(folds), self.verbose) as on_cell:
                 results = Results(
                     scorers, folds, len(candidates), error_score=self.error_score,

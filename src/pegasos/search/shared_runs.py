@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn import config_context, get_config
 
-from pegasos.backends.threads import blas_limited, blas_threads
+from pegasos.backends.threads import blas_threads, threads_limited
 from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.recipe import FeatureMap
@@ -194,12 +193,11 @@ class SharedRun:
         n_threads = 1 if on_gpu(self.X) else int(np.clip(n_columns // least, 1, min(blas_threads(), len(columns))))
         n_rounds = -(-n_columns // max(n_threads, self._most_columns()))
         waiting = column_plan.column_batches(columns, n_rounds * n_threads)
-        with blas_limited(blas_threads() // n_threads) if n_threads > 1 else nullcontext():
-            while waiting:
-                batches, waiting = waiting[:n_threads], waiting[n_threads:]
-                n_members = sum(len(batch) for batch in batches)
-                self._train_concurrently(batches, self.deadline.share(n_members / n_left))
-                n_left -= n_members
+        while waiting:
+            batches, waiting = waiting[:n_threads], waiting[n_threads:]
+            n_members = sum(len(batch) for batch in batches)
+            self._train_concurrently(batches, self.deadline.share(n_members / n_left))
+            n_left -= n_members
         scoring = self.results.scoring_seconds - self.scoring_before
         self.results.add_fit_time(self.plan.cells, max(0.0, time.perf_counter() - self.began - scoring))
 
@@ -207,10 +205,10 @@ class SharedRun:
         if len(batches) == 1:
             self._train_batch(batches[0], max_time)
             return
-        config = get_config()  # each thread has its own
+        config, n_threads = get_config(), max(1, blas_threads() // len(batches))  # each thread has its own
 
         def train(batch: list[LamColumns]) -> None:
-            with config_context(**config):
+            with config_context(**config), threads_limited(n_threads):
                 self._train_batch(batch, max_time)
 
         with ThreadPoolExecutor(len(batches), thread_name_prefix="pegasos") as pool:
