@@ -29,6 +29,7 @@ class Loss(metaclass=_Registered):
         value(y, f, epsilon)                    the loss of one row
         pull(y, f, epsilon)                     minus its sub-gradient in f: how hard the row pulls the model
         coordinate(beta, y, f, q, s, epsilon)   the dual variable that maximises the dual; q = K(x, x) / (lam n)
+        pressure(beta, y, f, s, epsilon)        how hard the dual pushes the variable; below 0: how hard it is held
         dual_term(beta, y, s, epsilon)          the row's part of the dual objective
         feasible(beta, s)                       the dual variable moved into its domain
         side(y)                                 the sign between a row's dual variable and its coefficient

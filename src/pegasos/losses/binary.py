@@ -43,6 +43,14 @@ class Hinge(Margin):
         return min(max(beta + (1.0 - y * f) / q, 0.0), s)
 
     @staticmethod
+    def pressure(beta, y, f, s, epsilon):
+        """By what the margin is short of 1; a bound of the box may hold against it."""
+        short = 1.0 - y * f
+        if beta <= 0.0:
+            return short
+        return -short if beta >= s else abs(short)
+
+    @staticmethod
     def dual_term(beta, y, s, epsilon):
         """The dual variable itself."""
         return beta
@@ -77,6 +85,12 @@ class SquaredHinge(Margin):
     def coordinate(beta, y, f, q, s, epsilon):
         """The maximum of a parabola, not below 0."""
         return max(0.0, beta + (1.0 - y * f - beta / (2.0 * s)) / (max(q, 0.0) + 1.0 / (2.0 * s)))
+
+    @staticmethod
+    def pressure(beta, y, f, s, epsilon):
+        """By what the margin, with its slack, is short of 1; 0 may hold against it."""
+        short = 1.0 - y * f - beta / (2.0 * s)
+        return short if beta <= 0.0 else abs(short)
 
     @staticmethod
     def dual_term(beta, y, s, epsilon):
@@ -135,6 +149,11 @@ class LogLoss(Margin):
         return s * logistic(u)
 
     @staticmethod
+    def pressure(beta, y, f, s, epsilon):
+        """By what the row's class is more or less probable than its dual variable says: no bound ever holds it."""
+        return abs(s * logistic(-y * f) - beta)
+
+    @staticmethod
     def dual_term(beta, y, s, epsilon):
         """s times the entropy of beta/s."""
         p = beta / s
@@ -181,6 +200,14 @@ class EpsilonInsensitive(Loss):
             return 0.0
         aim = (aim - epsilon if aim > 0.0 else aim + epsilon) / q
         return min(max(aim, -s), s)
+
+    @staticmethod
+    def pressure(beta, y, f, s, epsilon):
+        """By what the residual leaves the tube on the variable's side; 0 and both bounds of the box may hold."""
+        short = y - f if beta >= 0.0 else f - y
+        if beta == 0.0:
+            return abs(short) - epsilon
+        return epsilon - short if abs(beta) >= s else abs(short - epsilon)
 
     @staticmethod
     def dual_term(beta, y, s, epsilon):

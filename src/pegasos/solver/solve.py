@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from pegasos.problem.job import Job
 from pegasos.rules.state import State
 from pegasos.solver.clock import Clock
+from pegasos.solver.descent import DescentSolver
 from pegasos.solver.monitor import Hooks
 from pegasos.solver.read_points import ReadPoints
 from pegasos.solver.snapshot import SnapshotStore
@@ -30,7 +31,7 @@ class Solver(Protocol):
         """Conclude: the models, their certificates, and the state to go on from."""
 
 
-SOLVERS: dict[str, Any] = {"stream": StreamSolver}  # by the names that `Job.method` has
+SOLVERS: dict[str, Any] = {"stream": StreamSolver, "dcd": DescentSolver}  # by the names that `Job.method` has
 
 
 def solve(

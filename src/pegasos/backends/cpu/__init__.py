@@ -17,6 +17,7 @@ from pegasos.backends.cpu.arrays import (
     xp,
 )
 from pegasos.backends.cpu.batches import count_violations, scatter_rows
+from pegasos.backends.cpu.descent import descend, look_at_rows
 from pegasos.backends.cpu.operations import (
     add_losses,
     batch_account,
@@ -43,12 +44,14 @@ __all__ = [
     "columns_to_change",
     "columns_to_read",
     "count_violations",
+    "descend",
     "direct_losses",
     "direct_steps",
     "dual_terms",
     "earlier_draws",
     "follow",
     "gram_of",
+    "look_at_rows",
     "open_columns",
     "row_losses",
     "row_squares",
