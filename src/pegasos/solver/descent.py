@@ -50,19 +50,12 @@ class ColumnDescent:
 
 @dataclass
 class RowArrays:
-    """The rows of a job as the loops take them."""
+    """The rows of a job as the loops take them; `entries` are indptr, indices and values."""
 
-    indptr: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
+    entries: tuple
     squares: np.ndarray
     bias: float
     constants: dict[str, Any]
-
-    @property
-    def entries(self) -> tuple:
-        """Where the numbers of the rows are."""
-        return self.indptr, self.indices, self.values
 
 
 class DescentSolver(ExactSolver):
@@ -73,8 +66,8 @@ class DescentSolver(ExactSolver):
         job = run.job
         rows, problems = job.rows, job.problems
         sparse = isinstance(rows, SparseRows)
-        places = (rows.X.indptr, rows.X.indices, rows.X.data) if sparse else (NO_ENTRIES, NO_ENTRIES, rows.X)
-        arrays = RowArrays(*places, rows.squares, rows.bias, {"loss": job.loss, "sparse": sparse})
+        entries = (rows.X.indptr, rows.X.indices, rows.X.data) if sparse else (NO_ENTRIES, NO_ENTRIES, rows.X)
+        arrays = RowArrays(entries, rows.squares, rows.bias, {"loss": job.loss, "sparse": sparse})
         targets, weights = np.ascontiguousarray(problems.labelings.T), np.ascontiguousarray(job.weights.T)
         of_set = [np.flatnonzero(each) for each in weights]
         descents = []
@@ -100,7 +93,6 @@ class DescentSolver(ExactSolver):
 
         at_most = len(running) * min(most_passes, 10.0) * self._work * run.job.rows.n_rows
         in_parallel(some, len(running), at_most)
-        run.passes += 1 if most_passes == 1.0 else max(1, int(min(most_passes, 1 + run.passes)))
 
     def certify(self, run: ExactRun, columns: np.ndarray) -> None:
         """A look at all rows of some columns."""
@@ -150,10 +142,8 @@ class DescentSolver(ExactSolver):
     def _set_goal(self, run: ExactRun, column: int, estimate: float) -> None:
         """What the next estimate of the gap has to be, after a look that was not the last."""
         each, record = run.own[1][column], run.state.columns[column]
-        gap, wanted = (
-            run.objective[column] - run.dual[column],
-            enough(run.objective[column], record["zero_objective"], run.job.schedule.tol),
-        )
+        objective = run.objective[column]
+        gap, wanted = objective - run.dual[column], enough(objective, record["zero_objective"], run.job.schedule.tol)
         each.goal = min(each.goal, wanted)
         if estimate <= each.goal and gap > wanted:
             each.goal = max(SAFETY * estimate * wanted / gap, NARROWING * each.goal)

@@ -23,19 +23,19 @@ from pegasos.solver.resume import check_continues
 from pegasos.solver.snapshot import SnapshotStore
 from pegasos.solver.stream import Solution
 
-OF_OBJECTIVE = (
-    10.0  # times tol: the largest gap as a fraction of the objective, which may be far below the zero model's
-)
+OF_OBJECTIVE = 10.0  # times tol: the largest gap as a part of the objective, which may be far below that of zero
 ROUNDING = 1e-13  # the gap that is as good as none, for fits without a tol
 LOOK_RESERVE = 1.5  # times what a look at all rows should take: the time kept free for the last one
 
 
 @dataclass
 class ExactRun:
-    """A job on the way. `state` holds all columns; `sums` and `alpha` are its arrays with a column's numbers side by side.
+    """A job on the way: `state` holds all columns.
 
     Attributes
     ----------
+    sums, alpha : ndarray of shape (n_columns, n_state) and (n_columns, n_rows)
+        The arrays of the state, a column's numbers side by side.
     objective, dual : ndarray of shape (n_columns,)
         As last certified, when `steps` were as in `certified_at`.
     converged : ndarray of bool, shape (n_columns,)
@@ -114,7 +114,10 @@ class ExactSolver:
         raise NotImplementedError
 
     def stretch(self, run: ExactRun, most_passes: float) -> None:
-        """Bring the running columns nearer to their optimum; `run.note` tells of gaps that were measured on the way."""
+        """Bring the running columns nearer to their optimum, by so many passes at most.
+
+        `run.note` tells of gaps that were measured on the way.
+        """
         raise NotImplementedError
 
     def certify(self, run: ExactRun, columns: np.ndarray) -> None:
@@ -142,8 +145,10 @@ class ExactSolver:
             columns["steps"] = start.columns["steps"]
             columns["limit"] = np.minimum(columns["limit"] + columns["steps"].astype(np.float64), 2.0**62)
         run = ExactRun(
-            job, state, sums, alpha, columns["steps"].copy(), Monitor(self.clock, self.hooks, columns["zero_objective"]),
-            np.full(n_columns, np.nan), np.zeros(n_columns), np.full(n_columns, -1), np.zeros(n_columns, bool),
+            job=job, state=state, sums=sums, alpha=alpha, first_steps=columns["steps"].copy(),
+            monitor=Monitor(self.clock, self.hooks, columns["zero_objective"]),
+            objective=np.full(n_columns, np.nan), dual=np.zeros(n_columns),
+            certified_at=np.full(n_columns, -1), converged=np.zeros(n_columns, bool),
         )  # fmt: skip
         self.begin(run)
         return run
@@ -158,6 +163,7 @@ class ExactSolver:
             most = min(most, max(1, run.next_check - run.passes))
         before, steps_before = self.clock.seconds, run.state.columns["steps"].sum()
         self.stretch(run, most)
+        run.passes += 1 if most == np.inf else int(most)
         if self.clock.limited:
             taken = max(1, run.state.columns["steps"].sum() - steps_before) * run.job.rows.width
             self.clock.reserve = LOOK_RESERVE * (self.clock.seconds - before) / taken * self.look_multiplications(run)
