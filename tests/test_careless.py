@@ -1,11 +1,14 @@
 """What a careless user runs into: extreme weights and parameters, failed refits, changed parameters, odd matrices."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from pegasos import PegasosClassifier
+from pegasos import PegasosClassifier, PegasosSearchCV
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 4))
@@ -147,3 +150,41 @@ def test_max_time_counts_from_the_call_and_keeps_what_it_has():
         model.fit(X, Y)
     assert np.isfinite(model.decision_function(X)).all()
     assert model.dual_gap_[0] == pytest.approx(1.0)
+
+
+# --- targets and settings of NumPy ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("container", [np.asarray, list, pd.Series])
+def test_score_takes_whole_numbers_as_objects_as_fit_does(container):
+    y = container(Y.astype(object))
+    model = PegasosClassifier(random_state=0).fit(X, y)
+    assert model.classes_.dtype.kind == "i"
+    assert model.score(X, y) == np.mean(model.predict(X) == Y)
+    search = PegasosSearchCV(model, {"lam": [0.1, 1.0]}, cv=2).fit(X, y)
+    assert search.score(X, y) == search.best_estimator_.score(X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-5, 1.0, 1e3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid", "laplacian"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "log_loss"])
+def test_no_warning_of_numpy_is_needed(multiclass, kernel, loss, dtype, scale):
+    """What underflows is 0, whatever ``np.seterr`` says; nothing overflows, is divided by 0 or is no number."""
+    X, y = multiclass
+    X = (scale * X).astype(dtype)
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("ignore")
+        model = PegasosClassifier(kernel=kernel, loss=loss, max_passes=2, random_state=0)
+        if scale == 1e-30 and dtype == np.float32:
+            with pytest.raises(ValueError, match="too small"):
+                model.fit(X, y)
+            return
+        model.fit(X, y)
+        assert np.isfinite(model.decision_function(X)).all()
+        if loss == "log_loss":
+            assert np.isfinite(model.predict_proba(X)).all()
+            model.predict_proba(1e3 * X)
+        if kernel == "linear":
+            model.set_params(lam=0.1).partial_fit(X, y, classes=np.unique(y))
+        PegasosSearchCV(model, {"lam": [0.1, 1.0]}, cv=2).fit(X, y)

@@ -59,6 +59,25 @@ def test_a_number_is_what_float_says(token):
         assert np.signbit(value) == np.signbit(expected)
 
 
+@pytest.mark.parametrize(
+    ("whole", "fraction", "exponent"),
+    [
+        ("1" + "0" * 1_000_010, "", -1_000_010),
+        ("1" + "0" * 1_000_010, "", -1_000_012),
+        ("0", "0" * 1_000_020 + "25", 1_000_021),
+        ("7" + "0" * 999_999, "", -1_000_000),
+        ("1", "", 10**30),
+        ("0", "0", 10**30),
+        ("1", "", -(10**30)),
+    ],
+)
+def test_digits_without_end_and_their_exponent_are_what_float_says(whole, fraction, exponent):
+    token = f"{whole}.{fraction}e{exponent}"
+    value, end, state = parsed(token)
+    assert end == len(token)
+    assert state == HARD or value == float(token)
+
+
 def test_ordinary_numbers_are_not_hard():
     rng = np.random.default_rng(0)
     for value in rng.standard_normal(2000):

@@ -11,6 +11,7 @@ from pegasos import estimators as local
 from pegasos.distributed.base import CONSTRAINTS, DistributedBase
 from pegasos.distributed.partitions import is_collection
 from pegasos.estimators.classifier import NO_PROBABILITIES
+from pegasos.estimators.validation import check_label_types
 from pegasos.estimators.warm_start import offered_if, unharmed_by_errors
 
 
@@ -170,7 +171,7 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
         return self._lazy("predict_proba", X) if is_collection(X) else self.local_model().predict_proba(X)
 
     def _score_of(self, y: np.ndarray, predicted: np.ndarray, sample_weight) -> float:
-        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        return float(accuracy_score(check_label_types(y), predicted, sample_weight=sample_weight))
 
 
 class PegasosRegressor(DistributedBase, local.PegasosRegressor):

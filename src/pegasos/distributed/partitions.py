@@ -18,6 +18,7 @@ from scipy.sparse import issparse
 
 from pegasos.estimators.validation import check_label_types
 from pegasos.kernels import canonical
+from pegasos.utils.sparse import sound
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -91,7 +92,7 @@ def make_partition(X, y, weights, number: int, classification: bool) -> Partitio
 def _rows(X):
     """Rows as the compiled loops take them: a C-ordered array or CSR matrix of float32 or float64."""
     if hasattr(X, "tocsr"):
-        X = canonical(X.tocsr())
+        X = canonical(sound(X).tocsr())
         return X if X.dtype in FLOATS else X.astype(np.float64)
     if hasattr(X, "sparse") and hasattr(X, "dtypes"):  # a dataframe of sparse columns
         return _rows(X.sparse.to_coo())
@@ -137,7 +138,7 @@ def _cut(X, n_blocks: int) -> _BlocksInMemory:
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     edges = np.linspace(0, X.shape[0], min(n_blocks, max(1, X.shape[0])) + 1).astype(int)
-    rows = X.iloc if hasattr(X, "iloc") else X.tocsr() if issparse(X) else X
+    rows = X.iloc if hasattr(X, "iloc") else sound(X).tocsr() if issparse(X) else X
     return _BlocksInMemory([rows[first:last] for first, last in pairwise(edges)])
 
 

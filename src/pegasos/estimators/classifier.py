@@ -302,7 +302,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
 
     def score(self, X, y, sample_weight=None):
         """Mean accuracy of `predict` on the rows of X, as scikit-learn computes it."""
-        return super().score(*devices.for_score(X, y, sample_weight))
+        return super().score(*devices.for_score(X, validation.check_label_types(y), sample_weight))
 
     @offered_if(lambda self: None if self.loss == "log_loss" and self.multi_class == "ovr" else NO_PROBABILITIES)
     @same_kind_out

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 
 from pegasos.kernels import canonical
 from pegasos.utils.arrays import DeviceMissing, on_gpu, to_device_of, to_host
+from pegasos.utils.sparse import sound
 
 WORTH_A_GPU = 1e11  # multiplications that take longer on a CPU than a GPU needs to wake up
 FREE_SHARE = 0.6  # of the GPU's free memory: what `cache_size` is by default
@@ -58,12 +59,15 @@ def check_available(device: str) -> None:
 
 
 def received(X):
-    """Rows or targets as we work with them: a tensor of torch as the array that shares its memory, CSR on the host."""
+    """Rows or targets as we work with them: a tensor of torch as the array that shares its memory, CSR on the host.
+
+    Raises ValueError for sparse rows whose parts do not fit together.
+    """
     library = _library_of(X)
     if library == "cupyx" and hasattr(X, "indptr"):
-        return X.get()
+        return sound(X.get())
     if library != "torch":
-        return X
+        return sound(X)
     X = X.detach()
     if X.device.type != "cuda" or missing() is not None:
         return X.cpu().numpy()
@@ -96,7 +100,7 @@ def same_kind_out(method):
     @wraps(method)
     def given_back(estimator, X):
         rows = X.rows if isinstance(X, NumPyOut) else X
-        with _device_of(rows):
+        with _device_of(rows), np.errstate(under="ignore"):  # what is too small for a float is 0
             found = method(estimator, rows)
             return found if isinstance(X, NumPyOut) else like(found, X)
 

@@ -21,6 +21,7 @@ from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 SAMPLE = 200  # rows of the kernel matrix that are looked at
 WIDEST_RATIO = 1e3
 WIDEST_WEIGHTS = 1e30
+LARGEST_FLOAT = int(sys.float_info.max)
 
 
 def check_supported(estimator) -> None:
@@ -36,8 +37,16 @@ def check_on_cpu(estimator, what: str) -> None:
         raise ValueError(f"{what} works on the CPU; got device={estimator.device!r}: set device='cpu' or 'auto'.")
 
 
+def check_numbers(estimator) -> None:
+    """Raise ValueError for integers that are larger than any float, as bounds of parameters let pass."""
+    for name, value in vars(estimator).items():
+        if type(value) is int and abs(value) > LARGEST_FLOAT:
+            raise ValueError(f"{name} is too large: an integer of {value.bit_length()} bits, where floats have 1024.")
+
+
 def check_combinations(estimator) -> None:
-    """Raise ValueError for parameters that contradict each other."""
+    """Raise ValueError for parameters that contradict each other, or that arithmetic cannot hold."""
+    check_numbers(estimator)
     if estimator.lam is not None and estimator.C is not None:
         raise ValueError(f"Give lam or C, not both: got lam={estimator.lam!r} and C={estimator.C!r}.")
     if estimator.solver == "sdca" and estimator.batch_size != 1:
@@ -167,11 +176,13 @@ def check_magnitudes(X, squares: np.ndarray | None, kernel: Kernel, bias: float,
             raise ValueError(f"The precomputed kernel values reach {_largest(X):.3g} and overflow {X.dtype}.")
         return
     square = float(np.max(squares, initial=0.0))
+    if square < tiny and (X != 0).sum():
+        raise ValueError(f"The features are too small: squared norms of {square:.3g} underflow {X.dtype}; {remedy}.")
+    if square < huge:
+        _check_parameters(kernel, square, X.dtype)
     largest = max(square, float(np.max(np.abs(kernel.diagonal(X, squares)), initial=0.0)))
     if not largest < huge:
         raise ValueError(f"The features are too large: kernel values of {largest:.3g} overflow {X.dtype}; {remedy}.")
-    if square < tiny and (X != 0).sum():
-        raise ValueError(f"The features are too small: squared norms of {square:.3g} underflow {X.dtype}; {remedy}.")
     if not hints:
         return
     if 0 < square < 1e-20 or square > 1e20:
@@ -183,6 +194,19 @@ def check_magnitudes(X, squares: np.ndarray | None, kernel: Kernel, bias: float,
         _hint(
             f"Distances lose their digits in {X.dtype}: the features lie far from zero for gamma={gamma:.3g}. "
             "Centre or scale the features, or pass float64."
+        )
+
+
+def _check_parameters(kernel: Kernel, square: float, dtype) -> None:
+    """Parameters of a kernel that the type of the rows holds, where the largest squared norm is `square`."""
+    for name in ("gamma", "coef0"):
+        value = getattr(kernel, name, 0.0)
+        if not abs(value) < float(np.finfo(dtype).max) / 4:
+            raise ValueError(f"{name}={value:.3g} is too large for {dtype}.")
+    if kernel.needs_squares and not kernel.gamma * square < _range(dtype)[1]:  # type: ignore[attr-defined]
+        raise ValueError(
+            f"gamma={kernel.gamma:.3g} is too large for features of scale {np.sqrt(square):.3g}: "  # type: ignore[attr-defined]
+            f"gamma times their squared norms overflows {dtype}; lower gamma or scale the features."
         )
 
 

@@ -56,13 +56,17 @@ def without_rows(state: State) -> State:
 
 
 def unharmed_by_errors(method):
-    """Let a fit that fails leave the estimator as it was, but for what scikit-learn's callbacks keep there."""
+    """Let a fit that fails leave the estimator as it was, but for what scikit-learn's callbacks keep there.
+
+    Underflow is no failure, whatever ``np.seterr`` says: what is too small for a float is 0 here.
+    """
 
     @wraps(method)
     def guarded(estimator, *args, **kwargs):
         before = dict(vars(estimator))
         try:
-            return method(estimator, *args, **kwargs)
+            with np.errstate(under="ignore"):
+                return method(estimator, *args, **kwargs)
         except BaseException:
             for name in set(vars(estimator)) - set(before):
                 if not name.startswith(("_skl_", "_callback_", "_parent_")):

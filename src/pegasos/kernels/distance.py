@@ -39,7 +39,14 @@ class RBFKernel(DistanceKernel):
     needs_squares = True
 
     def transform(self, pairs, x_squares=None, z_squares=None):
-        """Turn inner products into kernel values, in place; many of float32 by a compiled loop."""
+        """Turn inner products into kernel values, in place; many of float32 by a compiled loop.
+
+        Rows whose norms overflow are like no other: infinity less infinity would be no number.
+        """
+        most = float(np.finfo(pairs.dtype).max) / (4 * max(self.gamma, 1.0))
+        if not on_gpu(pairs) and x_squares.max(initial=0.0) > most:
+            pairs[x_squares > most] = 0.0
+            x_squares = np.minimum(x_squares, most)
         if not on_gpu(pairs) and pairs.size >= WORTH_COMPILED and _suits_loop(pairs):
             from pegasos.backends.cpu.elementwise import rbf_values  # here: who predicts a few rows needs no Numba
 
@@ -76,7 +83,8 @@ class LaplacianKernel(DistanceKernel):
 
     def elementwise(self, pairs, x_squares, z_squares):
         """The exponential of the distance."""
-        pairs *= -self.gamma
+        with np.errstate(over="ignore"):
+            pairs *= -self.gamma
         _exp(pairs)
 
     def cuda(self, dtype):

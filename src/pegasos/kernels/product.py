@@ -84,7 +84,8 @@ class SigmoidKernel(Kernel):
 
     def elementwise(self, pairs, x_squares, z_squares):
         """The hyperbolic tangent of a multiple and a constant."""
-        pairs *= self.gamma
+        with np.errstate(over="ignore"):
+            pairs *= self.gamma
         pairs += self.coef0
         np.tanh(pairs, out=pairs)
 

@@ -53,7 +53,7 @@ class Schedule:
 
     def draws(self, n_rows: int) -> float:
         """Draws of all steps of a column with so many rows, roughly."""
-        return float(min(np.max(self.max_steps) * (self.batch or n_rows), self.max_passes * n_rows))
+        return min(float(np.max(self.max_steps)) * (self.batch or n_rows), float(self.max_passes) * n_rows)
 
     def batches(self, n_rows: np.ndarray) -> np.ndarray:
         """Rows of one step of columns with so many rows."""
@@ -61,8 +61,8 @@ class Schedule:
 
     def steps(self, n_rows: np.ndarray) -> np.ndarray:
         """Steps of columns with so many rows."""
-        by_passes = np.maximum(1, np.floor(self.max_passes * n_rows / self.batches(n_rows)))
-        return np.minimum(np.minimum(self.max_steps, by_passes), 2.0**62).astype(np.int64)
+        by_passes = np.maximum(1, np.floor(float(self.max_passes) * n_rows / self.batches(n_rows)))
+        return np.minimum(np.minimum(np.asarray(self.max_steps, np.float64), by_passes), 2.0**62).astype(np.int64)
 
 
 def average_of(rule: Rule, average) -> Average:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_method_params
 
 from pegasos.estimators import devices
 from pegasos.estimators.base import PegasosBase
-from pegasos.estimators.validation import warn_unconverged
+from pegasos.estimators.validation import check_numbers, warn_unconverged
 from pegasos.estimators.warm_start import unharmed_by_errors
 from pegasos.search.deadline import Deadline
 from pegasos.search.progress import SearchTasks, cells_shown
@@ -142,6 +142,7 @@ class PegasosSearchCV(BaseSearchCV):
         from pegasos.search.dispatch import evaluate, take_device_rows
 
         started = time.perf_counter()
+        check_numbers(self)
         scorers, metric = self._get_scorers()
         X, y = indexable(devices.received(X), devices.on_host(y))
         params = _check_method_params(X, params={name: devices.on_host(value) for name, value in params.items()})

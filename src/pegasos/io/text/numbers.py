@@ -16,6 +16,7 @@ GOOD, HARD, NO_NUMBER = 0, 1, 2
 
 _LOWEST, _HIGHEST = -342, 308  # powers of ten beyond which every 64-bit number times them is 0 or infinite
 _MOST_DIGITS = 19  # that fit into 64 bits
+_HIGHEST_EXPONENT = 10**17  # higher ones are taken for it: digits before or behind the point make up for none of them
 _EXACT = np.uint64(2**53)
 _TENS = 10.0 ** np.arange(23)
 
@@ -159,7 +160,7 @@ def parse_number(buffer, at, end):
             digit = np.uint64(buffer[np.uintp(i)]) - zero
             if digit > nine:
                 break
-            exponent = min(exponent * 10 + int(digit), 1000000)
+            exponent = min(exponent * 10 + int(digit), _HIGHEST_EXPONENT)
             i += 1
         if i == start:
             return 0.0, at, NO_NUMBER
