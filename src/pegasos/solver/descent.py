@@ -3,6 +3,9 @@
 Hsieh et al. (ICML 2008), stopped by the duality gap. Within a pass, each row's part in the gap as it is met adds up to
 an estimate; only when that is small enough are all rows looked at, those that were set aside, too. The look gives the
 certificate, and tells which rows go on.
+
+Where no row can pull far (K(x, x) ≤ lam·n), a first pass of Pegasos pays: its pulls are a feasible dual point nearer to
+the optimum than a first pass of descent comes (Shalev-Shwartz & Zhang, JMLR 2013, begin so, too).
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ from pegasos.backends.threads import in_parallel
 from pegasos.rows import SparseRows
 from pegasos.solver.exact import ExactRun, ExactSolver, enough
 
+PEGASOS_UP_TO = (
+    0.5  # K(x, x) / (lam n) of the longest row: beyond that a first pass of Pegasos costs more than it saves
+)
 STRETCH = 3e7  # multiplications of a column between two looks at the clock
 SAFETY = 0.7  # how far an estimate that was too low moves the next goal ...
 NARROWING = 0.3  # ... and how far at least
@@ -54,6 +60,7 @@ class RowArrays:
 
     entries: tuple
     squares: np.ndarray
+    largest_square: float
     bias: float
     constants: dict[str, Any]
 
@@ -67,7 +74,7 @@ class DescentSolver(ExactSolver):
         rows, problems = job.rows, job.problems
         sparse = isinstance(rows, SparseRows)
         entries = (rows.X.indptr, rows.X.indices, rows.X.data) if sparse else (NO_ENTRIES, NO_ENTRIES, rows.X)
-        arrays = RowArrays(entries, rows.squares, rows.bias, {"loss": job.loss, "sparse": sparse})
+        arrays = RowArrays(entries, rows.squares, rows.largest_square, rows.bias, {"loss": job.loss, "sparse": sparse})
         targets, weights = np.ascontiguousarray(problems.labelings.T), np.ascontiguousarray(job.weights.T)
         of_set = [np.flatnonzero(each) for each in weights]
         descents = []
@@ -110,6 +117,13 @@ class DescentSolver(ExactSolver):
         steps, end = int(record["steps"]), int(record["limit"])
         most_steps = min(end, steps + max(len(each.rows), int(STRETCH / self._work)))
         passes = 0
+        if not steps and self._begins_with_pegasos(run, each):
+            cpu.pegasos_pass(
+                each.order, each.random, record["lam"], *arrays.entries, arrays.bias, each.targets, each.weights,
+                run.alpha[column], run.sums[column], record["epsilon"], **arrays.constants,
+            )  # fmt: skip
+            steps, passes = len(each.rows), 1
+            record["steps"] = steps
         while steps < most_steps and passes < most_passes and not run.converged[column]:
             if not each.n_active:
                 each.n_active, each.held_from = len(each.rows), np.inf
@@ -126,6 +140,9 @@ class DescentSolver(ExactSolver):
             if gap <= each.goal or not each.n_active:
                 self._look(run, column)
                 self._set_goal(run, column, gap)
+
+    def _begins_with_pegasos(self, run: ExactRun, each: ColumnDescent) -> bool:
+        return run.job.loss.pull_is_bounded and run.own[0].largest_square * each.scale <= PEGASOS_UP_TO
 
     def _look(self, run: ExactRun, column: int) -> None:
         """The gap of one column, and which of its rows go on."""

@@ -17,7 +17,7 @@ from pegasos.backends.cpu.arrays import (
     xp,
 )
 from pegasos.backends.cpu.batches import count_violations, scatter_rows
-from pegasos.backends.cpu.descent import descend, look_at_rows
+from pegasos.backends.cpu.descent import descend, look_at_rows, pegasos_pass
 from pegasos.backends.cpu.operations import (
     add_losses,
     batch_account,
@@ -53,6 +53,7 @@ __all__ = [
     "gram_of",
     "look_at_rows",
     "open_columns",
+    "pegasos_pass",
     "row_losses",
     "row_squares",
     "row_steps",

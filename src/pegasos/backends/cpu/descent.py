@@ -67,6 +67,22 @@ def descend(
 
 
 @jit(fastmath=SUMS)
+def pegasos_pass(
+    order, random, lam, indptr, indices, values, bias, targets, weights, alpha, sums, epsilon, *, loss, sparse,
+):  # fmt: skip
+    """Take one pass of Pegasos from w = 0 over all rows: their pulls are a feasible dual point, and S its model."""
+    shuffle(order, order.size, random)
+    for place in range(order.size):
+        i = order[place]
+        ask_for(order, place + AHEAD, order.size, indptr, indices, values, sparse)
+        f = inner(sums, i, indptr, indices, values, bias, sparse) / (lam * max(place, 1))
+        pull = weights[i] * loss.pull(targets[i], f, epsilon)
+        if pull != 0.0:
+            alpha[i] = pull
+            add_row(sums, pull, i, indptr, indices, values, bias, sparse)
+
+
+@jit(fastmath=SUMS)
 def look_at_rows(
     order, rows, held_from, indptr, indices, values, bias, targets, weights, alpha, sums, scale, epsilon, *, loss,
     sparse,
