@@ -15,7 +15,7 @@ from pegasos import PegasosClassifier
 from pegasos.backends import threads
 from pegasos.backends.cpu.elementwise import rbf_values
 from pegasos.backends.threads import blas_threads, share_out
-from pegasos.kernels import inner_products, make_kernel, squared_norms
+from pegasos.kernels import inner_products, make_kernel, sizes_of, squared_norms
 from pegasos.rows import SupportRows
 
 
@@ -264,6 +264,30 @@ def test_a_kernel_without_a_matrix_gives_the_model_of_one_with_it(rng, solver, c
     computed = PegasosClassifier(**how, cache_size=cache_size).fit(X, y)
     np.testing.assert_allclose(computed.decision_function(X), kept.decision_function(X), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(computed.dual_gap_, kept.dual_gap_, rtol=1e-6)
+
+
+# --- one look at rows -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_sizes_are_those_of_the_entries(rng, dtype, compiled, monkeypatch):
+    monkeypatch.setattr("pegasos.kernels.norms.WORTH_COMPILED", 0 if compiled else np.inf)
+    X = (rng.normal(size=(50, 7)) * (rng.random((50, 7)) < 0.5)).astype(dtype)
+    X[3] = X[:, 2] = 0.0
+    wide, most = X.astype(np.float64), np.abs(X).max(axis=0)
+    for rows in (X, np.asfortranarray(X), X[:0], X[:1], csr_matrix(X), csr_matrix((4, 7), dtype=dtype)):
+        expected = wide[: rows.shape[0]] if rows.shape[0] != 4 else np.zeros((4, 7))
+        squares, largest = sizes_of(rows)
+        np.testing.assert_allclose(
+            squares, np.square(expected).sum(axis=1), rtol=1e-6 if dtype == np.float32 else 1e-14
+        )
+        if rows.shape[0] == 50 and largest is not None:
+            np.testing.assert_array_equal(largest, most)
+    for strange in (np.nan, np.inf, -np.inf):
+        X[7, 3] = strange
+        for rows in (X, csr_matrix(X)):
+            assert not np.isfinite(sizes_of(rows).squares.sum())
 
 
 # --- CSR ------------------------------------------------------------------------------------------------------------

@@ -9,8 +9,6 @@ from conftest import classes_problem
 from pegasos import PegasosClassifier
 from pegasos.io.source import InMemorySource
 from pegasos.io.text.scan import count
-from pegasos.kernels import squared_norms
-from pegasos.rows import squares_of
 from pegasos.solver.clock import Clock
 from pegasos.streaming.evaluate import StreamScore
 from pegasos.streaming.progress import StreamProgress
@@ -24,14 +22,6 @@ def test_bytes_are_counted_as_python_counts_them(size):
     for begin, end in ((0, size), (size // 3, size), (size // 3, size // 2)):
         assert count(buffer, begin, end, 2) == data[begin:end].count(b"\x02")
     assert count(np.full(100_000, 10, np.uint8), 0, 100_000, 10) == 100_000
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_squares_by_the_compiled_loop_are_those_of_numpy(dtype):
-    X = np.random.default_rng(0).normal(size=(50, 7)).astype(dtype)
-    X[3] = X[:, 2] = 0.0
-    for rows in (X, sparse.csr_matrix(X), sparse.csr_matrix((4, 7), dtype=dtype)):
-        np.testing.assert_allclose(squares_of(rows), squared_norms(rows), rtol=1e-6 if dtype == np.float32 else 1e-14)
 
 
 @pytest.mark.parametrize("parts", [1, 7])

@@ -29,6 +29,11 @@ def note_compiled(kind: str) -> None:
             write_text(_note(kind), "\n".join([_stamp(), *files]))
 
 
+def interpreted() -> bool:
+    """Whether loops run as plain Python, where those of NumPy are faster."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
 def interpret() -> bool:
     """Let the loops run as plain Python, which needs no compilation; whether it is not too late for that."""
     import sys

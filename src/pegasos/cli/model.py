@@ -49,11 +49,11 @@ def remove_checkpoint(checkpoint, svm) -> None:
 
 def check_parameters(model) -> None:
     """Raise what `fit` would raise for these parameters, before anything is loaded."""
-    from pegasos.estimators.validation import check_combinations, check_supported
+    from pegasos.estimators import validation
 
-    model._validate_params()
-    check_supported(model)
-    check_combinations(model)
+    validation.check_parameters(model)
+    validation.check_supported(model)
+    validation.check_combinations(model)
 
 
 def check_scale(how: str) -> None:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 from functools import cache
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
 
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from pegasos.estimators import validation
 from pegasos.estimators.predict import Predicting
 from pegasos.estimators.progress import CallbackSupportMixin
 from pegasos.kernels import KERNELS
 from pegasos.solver.checkpoint import Checkpoint
-
-if TYPE_CHECKING:
-    pass
 
 
 class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
@@ -56,6 +53,10 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
     def _get_param_names(cls):
         """As scikit-learn, which looks at the signature each time: a search asks thousands of times."""
         return super()._get_param_names()
+
+    def _validate_params(self) -> None:
+        """What scikit-learn calls before a fit."""
+        validation.check_parameters(self)
 
     def save(self, path) -> None:
         """Write the fitted model to a file that `pegasos.load` reads; see `pegasos.save`."""

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from pegasos.kernels import canonical
+from pegasos.estimators import inputs
 from pegasos.utils.arrays import DeviceMissing, on_gpu, to_device_of, to_host
 from pegasos.utils.sparse import sound
 
@@ -141,19 +141,18 @@ def for_score(X, y, sample_weight):
 
 
 def checked(estimator, X, y: np.ndarray, *, reset: bool, **how):
-    """Rows and targets as `fit` takes them, wherever the rows are; `how` to check the targets."""
+    """Rows and targets as `fit` takes them, wherever the rows are, and sizes of the rows that were seen on the way.
+
+    `how` is how scikit-learn checks the targets.
+    """
     X = received(X)
     if on_gpu(X):
         X = checked_rows(estimator, X, reset=reset)
         y = validate_data(estimator, y=y, reset=False, **how)
         check_consistent_length(X, y)
-        return X, y
+        return X, y, None
     later = estimator.device.startswith("cuda") and isinstance(X, np.ndarray)  # looked at on the GPU, which is faster
-    X, y = validate_data(
-        estimator, X, y, accept_sparse=False if estimator.kernel == "precomputed" else "csr",
-        dtype=[np.float64, np.float32], reset=reset, ensure_all_finite=not later, **how,
-    )  # fmt: skip
-    return canonical(X), y
+    return inputs.checked(estimator, X, y, reset=reset, look=not later, **how)
 
 
 def checked_rows(estimator, X, *, reset: bool):

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from pegasos.estimators import devices, validation
 from pegasos.estimators.warm_start import Memory, missing_for_partial_fit, without_rows
-from pegasos.kernels import Kernel, kernel_class, make_kernel, scale_gamma, squared_norms
+from pegasos.kernels import Kernel, Sizes, kernel_class, make_kernel, scale_gamma, sizes_of
 from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 
 DEFAULT_CACHE_MB = 2000
@@ -47,12 +47,15 @@ class FeatureMap:
     landmarks : Landmarks or None
     squares : ndarray or None
         Squared norms of the rows, where they are known.
+    largest : ndarray or None
+        The largest absolute value of each feature, where it is known.
     """
 
     kernel: Kernel
     bias: float
     landmarks: Any = None
     squares: np.ndarray | None = None
+    largest: np.ndarray | None = None
 
 
 class Recipe:
@@ -63,6 +66,7 @@ class Recipe:
 
     def __init__(self, estimator):
         self.estimator = estimator
+        self._looked: tuple[Any, Sizes | None] = (None, None)  # rows that were checked, and what was seen of them
 
     # --- parameters -----------------------------------------------------------------------------------------------
 
@@ -157,7 +161,12 @@ class Recipe:
     def feature_map(self, X, weights) -> FeatureMap:
         """The features of these rows, landmarks left out."""
         kernel = self.kernel(X, weights)
-        return FeatureMap(kernel, self.bias, squares=squared_norms(X) if kernel.from_features else None)
+        if not kernel.from_features:
+            return FeatureMap(kernel, self.bias)
+        rows, sizes = self._looked
+        if rows is not X or sizes is None:
+            sizes = sizes_of(X)
+        return FeatureMap(kernel, self.bias, squares=sizes.squares, largest=sizes.largest)
 
     def landmarks(self, X, kernel: Kernel, seed: int, among: np.ndarray | None = None):
         """Landmarks among the rows of X, or among some of them; None where none are asked for."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -10,6 +12,7 @@ from pegasos.estimators import devices, validation
 from pegasos.estimators.recipe import EncodedTargets, Recipe
 from pegasos.problem.columns import Problems, balanced, crammer_singer, one_vs_one, one_vs_rest, regression
 
+ANY_CLASSES = "biuUmMS"  # kinds of labels that are classes whatever their values
 SCHEMES = {"ovr": one_vs_rest, "ovo": one_vs_one, "crammer_singer": crammer_singer}
 
 
@@ -26,7 +29,10 @@ class ClassifierRecipe(Recipe):
 
     def checked(self, X, y, *, reset=True):
         """Rows and labels as `fit` takes them."""
-        return devices.checked(self.estimator, X, validation.check_label_types(devices.on_host(y)), reset=reset)
+        y = validation.check_label_types(devices.on_host(y))
+        X, y, sizes = devices.checked(self.estimator, X, y, reset=reset)
+        self._looked = X, sizes
+        return X, y
 
     def encoded(self, y, sample_weight, dtype, offset=None) -> EncodedTargets:
         """Columns for the classes of the labels y."""
@@ -38,22 +44,22 @@ class ClassifierRecipe(Recipe):
 
     def classes(self, y, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Classes among the rows of positive weight, the class of each row, and the weights times `class_weight`."""
-        if y.dtype.kind not in "mMS":  # dates and bytes are labels like any other, which scikit-learn does not know
+        if y.dtype.kind not in ANY_CLASSES:
             check_classification_targets(y)
-        kept = np.ones(len(y), bool) if weights is None else weights > 0
+        kept: Any = slice(None) if weights is None else weights > 0
         if isinstance(self.estimator.class_weight, dict):
-            classes, codes = np.unique(y, return_inverse=True)
+            classes = np.unique(y)
             per_class = validation.checked_class_weights(self.estimator.class_weight, classes, y)
-            weights = (1.0 if weights is None else weights) * per_class[codes.ravel()]
+            weights = (1.0 if weights is None else weights) * per_class[np.searchsorted(classes, y)]
             kept = weights > 0
-        classes, found = np.unique(y[kept], return_inverse=True)
+        classes = np.unique(y[kept])
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self.estimator).__name__} needs at least 2 classes, but the data have {len(classes)} class"
                 f"{'' if weights is None else ' among the rows of positive weight'}: {classes.tolist()}."
             )
         codes = np.zeros(len(y), np.intp)
-        codes[kept] = found
+        codes[kept] = np.searchsorted(classes, y[kept])
         return classes, codes, weights
 
     def columns(self, codes: np.ndarray, n_classes: int, weights) -> Problems:
@@ -96,9 +102,9 @@ class RegressorRecipe(Recipe):
     def checked(self, X, y, *, reset=True):
         """Rows and targets, in float64, as `fit` takes them."""
         validation.check_dense_targets(y)
-        X, y = devices.checked(
-            self.estimator, X, devices.on_host(y), reset=reset, multi_output=True, y_numeric=True
-        )  # fmt: skip
+        y = devices.on_host(y)
+        X, y, sizes = devices.checked(self.estimator, X, y, reset=reset, multi_output=True, y_numeric=True)
+        self._looked = X, sizes
         y = np.asarray(y, np.float64)
         validation.check_targets(y, X.dtype)
         return X, y

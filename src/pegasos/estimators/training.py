@@ -151,7 +151,7 @@ def _examined(recipe: Recipe, X, sample_weight) -> FeatureMap:
     if recipe.estimator.kernel == "precomputed":
         validation.check_precomputed(X)
     features = recipe.feature_map(X, sample_weight)
-    validation.check_magnitudes(X, features.squares, features.kernel, features.bias)
+    validation.check_magnitudes(X, features.squares, features.kernel, features.bias, largest=features.largest)
     return features
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 import warnings
+from functools import cache
+from inspect import Parameter, signature
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from pegasos.estimators import devices
-from pegasos.kernels import Kernel, kernel_class, lowest_exponent
+from pegasos.kernels import Kernel, kernel_class, largest_of, lowest_exponent
 from pegasos.problem.columns import Problems
 from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 
@@ -22,6 +26,23 @@ SAMPLE = 200  # rows of the kernel matrix that are looked at
 WIDEST_RATIO = 1e3
 WIDEST_WEIGHTS = 1e30
 LARGEST_FLOAT = int(sys.float_info.max)
+
+
+def check_parameters(estimator) -> None:
+    """Raise where a parameter is not valid, as scikit-learn does; defaults, and there are many, always are."""
+    kind: Any = type(estimator)
+    defaults = _defaults(kind)
+    fresh = {
+        name: value
+        for name, value in estimator.get_params(deep=False).items()
+        if value is not defaults.get(name, Parameter.empty)
+    }
+    validate_parameter_constraints(estimator._parameter_constraints, fresh, caller_name=kind.__name__)
+
+
+@cache
+def _defaults(estimator_class: Any) -> dict[str, Any]:
+    return {name: parameter.default for name, parameter in signature(estimator_class).parameters.items()}
 
 
 def check_supported(estimator) -> None:
@@ -163,8 +184,13 @@ def check_regularisation(problems: Problems, dtype) -> None:
             )
 
 
-def check_magnitudes(X, squares: np.ndarray | None, kernel: Kernel, bias: float, *, hints: bool = True) -> None:
-    """Features that overflow or underflow are an error, extreme or uneven ones a warning if `hints` are wanted."""
+def check_magnitudes(
+    X, squares: np.ndarray | None, kernel: Kernel, bias: float, *, hints: bool = True, largest: np.ndarray | None = None
+) -> None:
+    """Features that overflow or underflow are an error, extreme or uneven ones a warning if `hints` are wanted.
+
+    `squares` and `largest` are squared norms of the rows and the largest absolute values of features, if known.
+    """
     tiny, huge = _range(X.dtype)
     remedy = "scale the features, for instance with StandardScaler"
     if X.dtype == np.float32:
@@ -180,15 +206,15 @@ def check_magnitudes(X, squares: np.ndarray | None, kernel: Kernel, bias: float,
         raise ValueError(f"The features are too small: squared norms of {square:.3g} underflow {X.dtype}; {remedy}.")
     if square < huge:
         _check_parameters(kernel, square, X.dtype)
-    largest = max(square, float(np.max(np.abs(kernel.diagonal(X, squares)), initial=0.0)))
-    if not largest < huge:
-        raise ValueError(f"The features are too large: kernel values of {largest:.3g} overflow {X.dtype}; {remedy}.")
+    value = max(square, float(np.max(np.abs(kernel.diagonal(X, squares)), initial=0.0)))
+    if not value < huge:
+        raise ValueError(f"The features are too large: kernel values of {value:.3g} overflow {X.dtype}; {remedy}.")
     if not hints:
         return
     if 0 < square < 1e-20 or square > 1e20:
         _hint(f"The features are of scale {np.sqrt(square):.3g}; scale them, for instance with StandardScaler.")
     elif not hasattr(X, "indptr"):
-        _hint_uneven(X, bias)
+        _hint_uneven(largest_of(X) if largest is None else largest, bias)
     gamma = getattr(kernel, "gamma", 1.0)
     if kernel.needs_squares and gamma * square * np.finfo(X.dtype).eps > 1e-3:
         _hint(
@@ -210,17 +236,10 @@ def _check_parameters(kernel: Kernel, square: float, dtype) -> None:
         )
 
 
-def _hint_uneven(X, bias: float) -> None:
-    sizes = to_host(np.maximum(X.max(axis=0), -X.min(axis=0))) if on_gpu(X) else np.zeros(X.shape[1])
-    for first in range(0, 0 if on_gpu(X) else len(X), 256):  # both looks at a part while it is in the cache
-        part = X[first : first + 256]
-        if len(part) == 256 and part.flags.c_contiguous:  # sixteen rows side by side: long loops are faster
-            part = part.reshape(16, -1)
-        largest = np.maximum(part.max(axis=0), -part.min(axis=0))
-        np.maximum(sizes, largest.reshape(-1, X.shape[1]).max(axis=0), out=sizes)
+def _hint_uneven(largest: np.ndarray, bias: float) -> None:
+    sizes = largest[largest > 0]
     if bias > 0:
         sizes = np.append(sizes, bias)
-    sizes = sizes[sizes > 0]
     if sizes.size and sizes.max() > WIDEST_RATIO * sizes.min():
         _hint(
             f"The largest absolute values of the features range from {sizes.min():.3g} to {sizes.max():.3g}"

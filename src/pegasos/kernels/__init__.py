@@ -12,7 +12,16 @@ from typing import Any
 
 from pegasos.kernels.base import Kernel
 from pegasos.kernels.distance import LaplacianKernel, RBFKernel, lowest_exponent
-from pegasos.kernels.norms import canonical, rows_of_entries, scale_gamma, spread, squared_norms
+from pegasos.kernels.norms import (
+    Sizes,
+    canonical,
+    largest_of,
+    rows_of_entries,
+    scale_gamma,
+    sizes_of,
+    spread,
+    squared_norms,
+)
 from pegasos.kernels.other import CallableKernel, PrecomputedKernel
 from pegasos.kernels.product import LinearKernel, PolynomialKernel, SigmoidKernel
 from pegasos.kernels.tiles import inner_products
@@ -61,13 +70,16 @@ __all__ = [
     "PrecomputedKernel",
     "RBFKernel",
     "SigmoidKernel",
+    "Sizes",
     "canonical",
     "inner_products",
     "kernel_class",
+    "largest_of",
     "lowest_exponent",
     "make_kernel",
     "rows_of_entries",
     "scale_gamma",
+    "sizes_of",
     "spread",
     "squared_norms",
 ]

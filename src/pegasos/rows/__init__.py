@@ -22,7 +22,7 @@ from pegasos.rows.dense import DenseRows
 from pegasos.rows.gpu_linear import GatheredRows
 from pegasos.rows.kernel import KernelRows, KernelStorage, in_time_for
 from pegasos.rows.nystroem import LandmarkRows
-from pegasos.rows.sparse import SparseRows, squares_of
+from pegasos.rows.sparse import SparseRows
 from pegasos.rows.support_cache import SupportRows
 
 __all__ = [
@@ -38,5 +38,4 @@ __all__ = [
     "SupportRows",
     "Way",
     "in_time_for",
-    "squares_of",
 ]

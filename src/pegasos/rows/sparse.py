@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pegasos.backends import cpu
 from pegasos.kernels import rows_of_entries, squared_norms
 from pegasos.rows.base import Rows, Way
-
-
-def squares_of(X) -> np.ndarray:
-    """`squared_norms` where compiled loops are at hand: those of CSR rows without a copy of the entries."""
-    if not hasattr(X, "indptr"):
-        return squared_norms(X)
-    squares = np.empty(X.shape[0])
-    cpu.row_squares(X.indptr, X.data, squares)
-    return squares
 
 
 class SparseRows(Rows):

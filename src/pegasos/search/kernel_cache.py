@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from pegasos.estimators.training import PlacedRows
-from pegasos.kernels import Kernel, inner_products, squared_norms
+from pegasos.kernels import Kernel, Sizes, inner_products, sizes_of
 from pegasos.rows import in_time_for
 from pegasos.search.grouping import same
 from pegasos.utils.arrays import on_gpu, to_device_of
@@ -22,14 +23,16 @@ class KernelCache:
         self._products: Any = None
         self._matrix: Any = None
         self._kernel: Kernel | None = None
-        self._squares: Any = None
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """Squared norms of the rows, and the largest values of their features."""
+        return sizes_of(self.examined)
 
     @property
     def squares(self) -> np.ndarray:
         """Squared norms of the rows, in float64."""
-        if self._squares is None:
-            self._squares = squared_norms(self.examined)
-        return self._squares
+        return self.sizes.squares
 
     def matrix(self, kernel: Kernel, cache_bytes: float, *, more: bool, until: float = np.inf) -> np.ndarray | None:
         """The matrix of a kernel, valid until the next call; None if it has no room or is not complete `until` then.

@@ -146,8 +146,8 @@ class SharedRun:
         examined = self.kernel_cache.examined
         if data.pairwise:
             validation.check_precomputed(examined)
-        squares = self.kernel_cache.squares if kernel.from_features else None
-        validation.check_magnitudes(examined, squares, kernel, self.recipe.bias)
+        squares, largest = self.kernel_cache.sizes if kernel.from_features else (None, None)
+        validation.check_magnitudes(examined, squares, kernel, self.recipe.bias, largest=largest)
         self.definite = self.recipe.definite(examined, kernel)
         self.features = FeatureMap(kernel, self.recipe.bias, plan.folds[0].landmarks, squares)
         self.schedule = replace(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from pegasos.container.schema import ModelFormatError, Record
 from pegasos.container.tensors import FLOATS, INT32, INT64, Tensors
 from pegasos.container.values import decode, encode
-from pegasos.estimators import PegasosClassifier, PegasosRegressor
+from pegasos.estimators import PegasosClassifier, PegasosRegressor, validation
 from pegasos.estimators.targets import recipe_of
 from pegasos.kernels import KERNELS, Kernel, make_kernel
 from pegasos.storage import labels, warm_start
@@ -141,7 +141,7 @@ def with_parameters(cls, given: dict[str, Any]):
     for name, value in given.items():
         setattr(model, name, decode(value))
     try:
-        model._validate_params()
+        validation.check_parameters(model)
     except (ValueError, TypeError) as error:
         raise ModelFormatError(f"a parameter is not valid: {str(error)[:200]}") from error
     return model

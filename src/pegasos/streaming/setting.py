@@ -15,8 +15,8 @@ from pegasos.estimators.recipe import FeatureMap, Recipe
 from pegasos.estimators.targets import recipe_of
 from pegasos.estimators.totals import shared_problem
 from pegasos.estimators.warm_start import Memory, without_rows
+from pegasos.kernels import squared_norms
 from pegasos.problem.job import Job
-from pegasos.rows import squares_of
 from pegasos.solver.stream import Solution
 from pegasos.streaming.survey import StreamSurvey
 from pegasos.streaming.windows import Window
@@ -75,7 +75,7 @@ class Setting:
         return Job(rows, self.problem.problems(window.y), self.schedule, loss=self.recipe.loss)
 
     def _squares(self, X) -> np.ndarray | None:
-        return squares_of(X) if self.features.kernel.from_features else None
+        return squared_norms(X) if self.features.kernel.from_features else None
 
     @property
     def resume_key(self) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def fit_stream(
     scored : bool
         Whether the score on the training rows is wanted, too.
     """
-    svm._validate_params()
+    validation.check_parameters(svm)
     validation.check_supported(svm)
     validation.check_on_cpu(svm, "Streaming")
     validation.check_combinations(svm)

@@ -1,7 +1,7 @@
 """CPU backend: Numba loops over arrays and scalars, compiled when they are first needed and kept on disk.
 
-`operations` has the functions of `pegasos.backends.api.Backend`; `direct_steps`, `row_steps`, `direct_losses` and
-`row_losses` are loops over dense and CSR rows that this backend alone has.
+`operations` has the functions of `pegasos.backends.api.Backend`; `direct_steps`, `row_steps`, `direct_losses`,
+`row_losses`, `dense_sizes` and `row_squares` are loops over dense and CSR rows that this backend alone has.
 """
 
 from pegasos.backends.cpu.arrays import (
@@ -29,7 +29,8 @@ from pegasos.backends.cpu.operations import (
     open_columns,
 )
 from pegasos.backends.cpu.scoring import direct_losses
-from pegasos.backends.cpu.sparse import row_losses, row_squares, row_steps
+from pegasos.backends.cpu.sizes import dense_sizes, row_squares
+from pegasos.backends.cpu.sparse import row_losses, row_steps
 from pegasos.backends.cpu.steps import direct_steps
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "columns_to_read",
     "count_violations",
     "descend",
+    "dense_sizes",
     "direct_losses",
     "direct_steps",
     "dual_terms",

@@ -17,16 +17,6 @@ FEW = 4  # as many columns at most have their pulls added one by one
 
 
 @jit(fastmath=SUMS)
-def row_squares(indptr, data, squares):
-    """The squared norms of CSR rows."""
-    for i in range(squares.size):
-        total = 0.0
-        for entry in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
-            total += float(data[entry]) * float(data[entry])
-        squares[i] = total
-
-
-@jit(fastmath=SUMS)
 def row_steps(
     size, columns, sums, weighted_sums, index, indptr, indices, data, squares, bias, labelings, weights, alpha, k,
     average, *, rule, loss, project,
