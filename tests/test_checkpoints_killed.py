@@ -51,7 +51,7 @@ def test_killed_at_any_moment_a_run_resumes_to_the_same_bits(tmp_path, run, at_l
         for _ in range(moments.randrange(3)):
             if result.status == -signal.SIGKILL:
                 kills, within = kills + 1, within + (folder / "fit").exists()
-                assert len(list(folder.glob(".fit.*.part"))) <= 1, "what was being written at the latest kill"
+                assert len(list(folder.glob(".fit-*.part"))) <= 1, "what was being written at the latest kill"
                 result = quick(*words, *CHECKPOINTED, "--resume", cwd=folder, timeout=draw())
         if result.status == -signal.SIGKILL:
             kills, within = kills + 1, within + (folder / "fit").exists()

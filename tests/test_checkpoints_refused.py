@@ -19,6 +19,7 @@ from conftest import classes_problem
 from pegasos import Checkpoint, CheckpointError, PegasosClassifier, PegasosRegressor, PegasosSearchCV
 from pegasos.container import file as container
 from pegasos.solver.checkpoint_file import CheckpointFile
+from pegasos.utils.files import replacing
 
 X, Y = classes_problem(3, n_rows=120)
 MODEL = PegasosClassifier(lam=0.01, max_passes=5, random_state=0)
@@ -200,11 +201,19 @@ def limited(real):
     return opened
 
 
+def half_written(path):
+    """The file that a process has left which was killed while writing."""
+    with suppress(Killed), replacing(path) as part:
+        left = part.with_name(f"{part.stem}x.part")
+        left.write_bytes(b"half of it")
+        raise Killed
+    return left
+
+
 def test_parts_that_a_killed_run_has_left_do_not_pile_up(path):
-    left = [path.parent / f".{path.name}.{name}.part" for name in ("abc", "x1_y")]
-    other = path.parent / ".other.abc.part"
-    for place in (*left, other):
-        place.write_bytes(b"half of it")
+    left = [half_written(path), half_written(path)]
+    other = half_written(path.parent / "other")
+    assert len({*left, other}) == 3
     with killed_after(2), pytest.raises(Killed):
         clone(MODEL).set_params(checkpoint=path).fit(X, Y)
     assert sorted(path.parent.iterdir()) == sorted([path, other])
@@ -212,7 +221,7 @@ def test_parts_that_a_killed_run_has_left_do_not_pile_up(path):
 
 def test_parts_are_gone_when_the_fit_is_done(path):
     """This fit is done before another write is due."""
-    (path.parent / f".{path.name}.abc.part").write_bytes(b"half of it")
+    half_written(path)
     clone(MODEL).set_params(checkpoint=path).fit(X, Y)
     assert not list(path.parent.iterdir())
 
@@ -222,7 +231,7 @@ def test_parts_beside_the_file_that_a_link_points_to_do_not_pile_up(path, tmp_pa
     folder.mkdir()
     place = path.rename(folder / "real.checkpoint")
     path.symlink_to(place)
-    (folder / ".real.checkpoint.abc.part").write_bytes(b"half of it")
+    half_written(place)
     with killed_after(2), pytest.raises(Killed):
         clone(MODEL).set_params(checkpoint=path).fit(X, Y)
     assert path.is_symlink()

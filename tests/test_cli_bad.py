@@ -201,6 +201,24 @@ def test_a_folder_without_permission_is_named(tmp_path):
     assert not list((tmp_path / "locked").iterdir())
 
 
+@pytest.mark.parametrize("letter", ["m", "\N{EURO SIGN}"])
+def test_the_longest_name_of_a_file_will_do(tmp_path, letter):
+    name = letter * ((255 - 4) // len(letter.encode())) + ".txt"
+    write_table(tmp_path / "good.csv", ["yes", "no"])
+    quick("train", "good.csv", "-o", name, "--max-iter", 50, "--checkpoint", f"c{name[1:]}", cwd=tmp_path).fine()
+    quick("predict", name, "good.csv", "-o", f"p{name[1:]}", cwd=tmp_path).fine()
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(["good.csv", name, f"p{name[1:]}"])
+
+
+@pytest.mark.parametrize("option", ["-o", "--report", "--checkpoint"])
+def test_a_name_that_the_system_does_not_take_is_an_error_before_training(tmp_path, option):
+    write_table(tmp_path / "good.csv", ["yes", "no"])
+    began = tree(tmp_path)
+    result = quick("train", "good.csv", option, 256 * "m", "--max-iter", 10**12, "--max-passes", 10**9, cwd=tmp_path)
+    check_error(result, "too long")
+    assert tree(tmp_path) == began
+
+
 def test_an_output_that_nobody_can_take_is_an_error(tmp_path):
     """What is printed to a full device is lost, and the status says so."""
     write_table(tmp_path / "good.csv", ["yes", "no"])

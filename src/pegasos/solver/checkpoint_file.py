@@ -6,7 +6,6 @@ That of another fit is refused, with a sentence that says what differs.
 
 from __future__ import annotations
 
-import glob
 import os
 import time
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ from pegasos.rules.column import COLUMN, Average, Rule
 from pegasos.rules.state import Position, State
 from pegasos.solver.checkpoint import Checkpoint, CheckpointError
 from pegasos.solver.snapshot import PassCount, Snapshot
-from pegasos.utils.files import check_writable
+from pegasos.utils.files import check_writable, remove_parts
 
 ARRAYS = ("sums", "weighted", "previous", "alpha", "violations", "products")
 NUMBERS = [name for name in COLUMN.names or () if COLUMN[name] == np.float64]
@@ -178,20 +177,14 @@ class CheckpointFile:
     def write(self, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Write the checkpoint; the one before it stays until this one is complete."""
         began = time.perf_counter()
-        self._sweep()
+        remove_parts(self.path)
         write(self.path, self.kind, self.identity, values, arrays)
         ended = time.perf_counter()
         self._next = ended + max(self.checkpoint.every, LEAST_BETWEEN * (ended - began))
 
-    def _sweep(self) -> None:
-        """Remove the incomplete files of runs that were killed while writing."""
-        place = Path(os.path.realpath(self.path))
-        for left in place.parent.glob(f".{glob.escape(place.name)}.*.part"):
-            left.unlink(missing_ok=True)
-
     def done(self) -> None:
         """Remove the file, unless it is to be kept: the fit is done."""
-        self._sweep()
+        remove_parts(self.path)
         if not self.checkpoint.keep:
             self.path.unlink(missing_ok=True)
 
