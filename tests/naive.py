@@ -72,7 +72,17 @@ LOSSES = {
         threshold=lambda y, f: abs(abs(y - f) - EPSILON),
         signed=False,
     ),
+    "squared_epsilon_insensitive": Loss(
+        value=lambda y, f: np.maximum(0, np.abs(y - f) - EPSILON) ** 2,
+        pull=lambda y, f: 2 * np.sign(y - f) * max(0, abs(y - f) - EPSILON),
+        dual_term=lambda b, y, s: y * b - EPSILON * np.abs(b) - b**2 / (4 * s),
+        slope=lambda b, y, s: y - EPSILON * np.sign(b) - b / (2 * s),
+        box=lambda s: (-np.inf + 0.0 * s, np.inf + 0.0 * s),
+        threshold=_far,
+        signed=False,
+    ),
 }
+SQUARED = ("squared_hinge", "squared_epsilon_insensitive")  # whose pulls have no bound
 
 
 def zero_objective(y, s, loss):
@@ -84,7 +94,7 @@ def pegasos(K, y, s, lam, order, steps, k=1, project=False, loss="hinge", start=
     """Return all iterates w⁽⁰⁾..w⁽ᵀ⁾, the pull counts, and how close any margin came to its threshold."""
     n, loss = len(y), LOSSES[loss]
     a = np.zeros(n) if start is None else start
-    ahead = 2 * max(np.diag(K) * np.maximum(1, s / 2)) / lam if loss is LOSSES["squared_hinge"] else 0
+    ahead = 2 * max(np.diag(K) * np.maximum(1, s / 2)) / lam if loss in (LOSSES[name] for name in SQUARED) else 0
     radius = np.sqrt(np.mean(s * loss.value(y, np.zeros(n))) / lam)
     iterates, counts, closest = [a], np.zeros(n, int), np.inf
     for t in range(t_start + 1, t_start + steps + 1):
@@ -160,7 +170,7 @@ def sdca(K, y, s, lam, order, steps, loss="hinge"):
 def _maximise_dual(loss, old, y, s, f, q):
     """argmax over b of dual_term(b) - (b - old)·f - q/2 (b - old)², by looking for the root of its derivative."""
     low, high = loss.box(s)
-    high = min(high, 1e3 * s)
+    low, high = max(low, -1e3 * s), min(high, 1e3 * s)
     rising = lambda b: loss.slope(b, y, s) - f - q * (b - old)
     if loss is LOSSES["log_loss"]:
         edge = 1e-200 * s
@@ -173,7 +183,7 @@ def _maximise_dual(loss, old, y, s, f, q):
             return 0.0
         low, high = (0.0, high) if y - f + q * old > 0 else (low, 0.0)
         side = np.sign(high + low)
-        rising = lambda b: y - EPSILON * side - f - q * (b - old)
+        rising = lambda b: loss.slope(b or 1e-300 * side, y, s) - f - q * (b - old)
     if rising(high) >= 0:
         return high
     if rising(low) <= 0:

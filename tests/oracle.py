@@ -15,7 +15,12 @@ STEPS = 77
 BLOCKS = (None, 1, 3, 64, 1000)
 AVERAGES = (False, "uniform", "weighted", "suffix")
 SAMPLINGS = ("shuffle", "replacement", "cyclic")
-SCHEMES = {"squared_hinge": "ovo", "log_loss": "ovr", "epsilon_insensitive": "regression"}
+SCHEMES = {
+    "squared_hinge": "ovo",
+    "log_loss": "ovr",
+    "epsilon_insensitive": "regression",
+    "squared_epsilon_insensitive": "regression",
+}
 RULES = [("pegasos", k, project) for k in (1, 7, "all") for project in (False, True)] + [("sdca", 1, False)]
 
 

@@ -39,6 +39,7 @@ LOSSES = {
     "squared_hinge": Loss.SQUARED_HINGE,
     "log_loss": Loss.LOG_LOSS,
     "epsilon_insensitive": Loss.EPSILON_INSENSITIVE,
+    "squared_epsilon_insensitive": Loss.SQUARED_EPSILON_INSENSITIVE,
     "crammer_singer": Loss.CRAMMER_SINGER,
 }
 

@@ -9,6 +9,7 @@ The problems, for rows with weights s of mean 1 and a kernel matrix K, without a
     squared_hinge          max(0, 1 - yf)^2           y b      b - b^2/(4s)       b >= 0
     log_loss               log(1 + exp(-yf))          y b      s entropy(b/s)     0 <= b <= s
     epsilon_insensitive    max(0, |y - f| - eps)      b        y b - eps |b|      -s <= b <= s
+    squared_epsilon_insensitive  max(0, |y-f| - eps)^2  b        y b - eps |b| - b^2/(4s)   any
     crammer_singer         max_r f_r + [r != y] - f_y b        b_y                sum b = 0, b_r <= s [r = y]
 
 Smooth losses are solved by Newton's method on the primal, the others by an interior-point method on the dual, which is
@@ -32,8 +33,8 @@ def losses_of(loss: str, scores, y, epsilon: float = 0.0) -> np.ndarray:
         rivals = scores + 1.0
         rivals[rows, y] -= 1.0
         return rivals.max(axis=1) - scores[rows, y]
-    if loss == "epsilon_insensitive":
-        return np.maximum(0.0, np.abs(y - scores) - epsilon)
+    if loss.endswith("epsilon_insensitive"):
+        return np.maximum(0.0, np.abs(y - scores) - epsilon) ** (2 if loss.startswith("squared") else 1)
     if loss == "log_loss":
         return np.logaddexp(0.0, -y * scores)
     return np.maximum(0.0, 1.0 - y * scores) ** {"hinge": 1, "squared_hinge": 2}[loss]
@@ -67,30 +68,44 @@ def kernel_objective(loss: str, K, y, alpha, lam: float, *, weights=None, epsilo
     return objective(loss, scores, y, lam, np.sum(alpha * scores), weights, epsilon)
 
 
-def smooth_optimum(loss: str, K, y, lam: float, *, weights=None, max_gap: float = 1e-10) -> Optimum:
-    """Squared hinge or log loss by damped Newton steps on the primal, in coordinates in which K is diagonal.
+def smooth_optimum(loss: str, K, y, lam: float, *, weights=None, epsilon=0.0, max_gap: float = 1e-10) -> Optimum:
+    """A loss with a derivative by damped Newton steps on the primal, in coordinates in which K is diagonal.
 
-    The dual point is b = -s dloss/dmargin at the primal point. Raises when P(w(b)) - D(b) does not reach `max_gap`.
+    The dual point is b = -s dloss/dmargin at the primal point (regression: the score for the margin). Raises when
+    P(w(b)) - D(b) does not reach `max_gap`.
     """
     y = np.asarray(y, dtype=np.float64)
     n, s = len(y), _positive(weights, len(y))
     K = np.asarray(K, dtype=np.float64)
     sizes, vectors = linalg.eigh(K)
-    features = y[:, None] * vectors * np.sqrt(np.maximum(sizes, 0.0))
+    signs = np.ones(n) if loss == "squared_epsilon_insensitive" else y
+    targets = y * signs
+    features = signs[:, None] * vectors * np.sqrt(np.maximum(sizes, 0.0))
 
     def certify(margins) -> Optimum:
-        if loss == "log_loss":
+        if loss == "squared_epsilon_insensitive":
+            beta = -s * derivatives(margins)[0]
+            terms = y * beta - epsilon * np.abs(beta) - beta**2 / (4.0 * s)
+        elif loss == "log_loss":
             beta = s * expit(-margins)
             terms = s * (entr(beta / s) + entr(expit(margins)))
         else:
             beta = 2.0 * s * np.maximum(0.0, 1.0 - margins)
             terms = beta - beta**2 / (4.0 * s)
-        alpha = y * beta / (lam * n)
+        alpha = signs * beta / (lam * n)
         dual = terms.mean() - 0.5 * lam * (alpha @ K @ alpha)
-        return Optimum(kernel_objective(loss, K, y, alpha, lam, weights=s), float(dual), beta)
+        return Optimum(kernel_objective(loss, K, y, alpha, lam, weights=s, epsilon=epsilon), float(dual), beta)
+
+    def derivatives(margins):
+        if loss == "log_loss":
+            return -expit(-margins), expit(margins) * expit(-margins)
+        if loss == "squared_hinge":
+            return -2.0 * np.maximum(0.0, 1.0 - margins), 2.0 * (margins < 1.0)
+        beyond = np.maximum(0.0, np.abs(y - margins) - epsilon)
+        return -2.0 * np.sign(y - margins) * beyond, 2.0 * (beyond > 0.0)
 
     def primal(w):
-        return objective(loss, features @ w, np.ones(n), lam, w @ w, s)
+        return objective(loss, features @ w, targets, lam, w @ w, s, epsilon)
 
     w = np.zeros(n)
     best = certify(features @ w)
@@ -98,10 +113,7 @@ def smooth_optimum(loss: str, K, y, lam: float, *, weights=None, max_gap: float 
         if best.gap <= max_gap:
             return best
         margins = features @ w
-        if loss == "log_loss":
-            slope, curvature = -expit(-margins), expit(margins) * expit(-margins)
-        else:
-            slope, curvature = -2.0 * np.maximum(0.0, 1.0 - margins), 2.0 * (margins < 1.0)
+        slope, curvature = derivatives(margins)
         gradient = lam * w + features.T @ (s * slope) / n
         hessian = lam * np.eye(n) + (features.T * (s * curvature)) @ features / n
         direction = linalg.solve(hessian, -gradient, assume_a="pos")
@@ -170,7 +182,7 @@ def optimum_of(loss: str, K, y, lam: float, *, weights=None, epsilon: float = 0.
         return crammer_singer_optimum(K, y, n_classes, lam, weights=weights)
     if loss == "epsilon_insensitive":
         return regression_optimum(K, y, lam, epsilon, weights=weights)
-    return smooth_optimum(loss, K, y, lam, weights=weights)
+    return smooth_optimum(loss, K, y, lam, weights=weights, epsilon=epsilon)
 
 
 def _positive(weights, n_rows: int) -> np.ndarray:

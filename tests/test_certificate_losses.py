@@ -26,7 +26,9 @@ SETTINGS = [
     for sampling, average, batch_size, project in product(SAMPLINGS, AVERAGES, (1, 7, "all"), (False, True))
 ] + [dict(solver="sdca", sampling=sampling, average=average) for sampling, average in product(SAMPLINGS, AVERAGES)]
 
-losses = pytest.mark.parametrize("loss", ["squared_hinge", "log_loss", "epsilon_insensitive", "crammer_singer"])
+LOSSES = ("squared_hinge", "log_loss", "epsilon_insensitive", "squared_epsilon_insensitive", "crammer_singer")
+REGRESSIONS = ("epsilon_insensitive", "squared_epsilon_insensitive")
+losses = pytest.mark.parametrize("loss", LOSSES)
 seeds = pytest.mark.parametrize("seed", range(SEEDS))
 
 
@@ -55,7 +57,7 @@ class RandomProblem:
 
     def fit(self, **settings):
         """A fitted estimator; every third problem is given as CSR."""
-        kind = PegasosRegressor if self.loss == "epsilon_insensitive" else PegasosClassifier
+        kind = PegasosRegressor if self.loss in REGRESSIONS else PegasosClassifier
         seed = self.params["random_state"]
         X = sparse.csr_matrix(self.X) if seed % 3 == 0 else self.X
         return kind(**self.params, **settings).fit(X, self.y, sample_weight=self.weights)
@@ -87,11 +89,12 @@ def random_problem(loss, seed):
     common = dict(loss=loss, X=X, weights=weights, K=K + bias * SCALING**2)
     every = np.ones(n_rows, bool)
     scores = X @ rng.normal(size=n_features) + rng.normal(size=n_rows)
-    if loss == "epsilon_insensitive":
+    if loss in REGRESSIONS:
         y = np.column_stack([scores, rng.uniform(-3, 3) + 2 * np.abs(scores)])[:, : int(rng.integers(1, 3))]
         epsilon = float(rng.choice([0.0, 0.1, 0.5]))
         columns = [column(every, target) for target in y.T]
-        return RandomProblem(params=params | dict(epsilon=epsilon), y=y, columns=columns, epsilon=epsilon, **common)
+        params = params | dict(loss=loss, epsilon=epsilon)
+        return RandomProblem(params=params, y=y, columns=columns, epsilon=epsilon, **common)
     n_classes = int(rng.integers(2, 5))
     y = np.argsort(np.argsort(scores)) * n_classes // n_rows
     if loss == "crammer_singer":
@@ -231,7 +234,7 @@ def test_mean_of_the_targets_taken_off_is_part_of_the_certified_problem(seed, so
 @losses
 def test_float32_certificates_hold_up_to_its_rounding(loss, seed, solver):
     problem = random_problem(loss, seed)
-    kind = PegasosRegressor if loss == "epsilon_insensitive" else PegasosClassifier
+    kind = PegasosRegressor if loss in REGRESSIONS else PegasosClassifier
     model = kind(**problem.params, solver=solver, max_passes=50)
     model.fit(problem.X.astype(np.float32), problem.y, problem.weights)
     np.testing.assert_allclose(model.objective_[: len(problem.columns)], objectives(problem, model), rtol=1e-4)
@@ -246,7 +249,7 @@ def test_tol_is_met_by_pegasos_too(loss, kernel):
     seed = {"linear": 8, "rbf": 9}[kernel]
     problem = random_problem(loss, seed)
     params = {name: value for name, value in problem.params.items() if name not in ("C", "lam")}
-    kind = PegasosRegressor if loss == "epsilon_insensitive" else PegasosClassifier
+    kind = PegasosRegressor if loss in REGRESSIONS else PegasosClassifier
     model = kind(**params, lam=0.3, tol=0.02, max_passes=5000)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)

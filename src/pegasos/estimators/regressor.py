@@ -21,9 +21,9 @@ from pegasos.losses import names
 class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
     """Support vector regression trained by exact Pegasos, all targets in one pass over the data.
 
-    Each column (a target) minimises ``lam/2 ||w||² + Σ sᵢ max(0, |yᵢ - fᵢ| - epsilon) / Σ sᵢ``. `dual_gap_` certifies
-    how far from the optimum the result is, at most. Ctrl-C ends a fit early: the model is the one reached, with its gap
-    and a warning.
+    Each column (a target) minimises ``lam/2 ||w||² + Σ sᵢ max(0, |yᵢ - fᵢ| - epsilon) / Σ sᵢ``, or that with the square
+    of the error beyond epsilon. `dual_gap_` certifies how far from the optimum the result is, at most. Ctrl-C ends a
+    fit early: the model is the one reached, with its gap and a warning.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         Regularisation. Give `lam` or `C`; neither means C = 1.
     C : float, default=None
         lam = 1 / (C Σ weights), for each column over its own rows.
-    loss : {"epsilon_insensitive"}, default="epsilon_insensitive"
-        ``max(0, |y - f| - epsilon)``.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        ``max(0, |y - f| - epsilon)``, or its square.
     epsilon : float, default=0.1
         Errors up to this are free; in the units of the targets.
     solver : {"pegasos", "sdca"}, default="pegasos"
@@ -53,7 +53,8 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
     max_passes : float, default=None
         Passes over each column's rows. The sooner of the two ends; both None: 20 passes, or 1000 when `tol` is set.
     tol : float, default=None
-        Stop a column when its gap is at most this fraction of the zero model's objective, mean (|y| - epsilon)₊.
+        Stop a column when its gap is at most this fraction of the zero model's objective, mean (|y| - epsilon)₊ or
+        that of its square.
     max_time : float, default=None
         Stop after so many seconds, the certificate included. It is left out (nan) where it would take more than half.
     batch_size : int or "all", default=1

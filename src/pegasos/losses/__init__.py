@@ -4,7 +4,16 @@ A new loss is a class in one of these modules: see `Loss`.
 """
 
 from pegasos.losses.base import Loss, names
-from pegasos.losses.binary import EpsilonInsensitive, Hinge, LogLoss, SquaredHinge
+from pegasos.losses.binary import EpsilonInsensitive, Hinge, LogLoss, SquaredEpsilonInsensitive, SquaredHinge
 from pegasos.losses.crammer_singer import CrammerSinger
 
-__all__ = ["CrammerSinger", "EpsilonInsensitive", "Hinge", "LogLoss", "Loss", "SquaredHinge", "names"]
+__all__ = [
+    "CrammerSinger",
+    "EpsilonInsensitive",
+    "Hinge",
+    "LogLoss",
+    "Loss",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "names",
+]

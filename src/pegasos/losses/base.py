@@ -33,8 +33,10 @@ class Loss(metaclass=_Registered):
         dual_term(beta, y, s, epsilon)          the row's part of the dual objective
         feasible(beta, s)                       the dual variable moved into its domain
         side(y)                                 the sign between a row's dual variable and its coefficient
+        expansion(y, f, epsilon, width)         (value, pull, curvature) in f, of a loss with two derivatives: where
+                                                `value` has a kink, it is a parabola over so much `width` beside it
 
-    `epsilon` is the width of the ε-insensitive loss; others ignore it. A loss over the scores of all classes
+    `epsilon` is the width of the ε-insensitive losses; others ignore it. A loss over the scores of all classes
     (`grouped`) has other functions: see `pegasos.losses.crammer_singer`. The functions are written out into the
     compiled loops by `pegasos.backends.specialise`, whose docstring says what such functions may contain.
     """
@@ -46,6 +48,9 @@ class Loss(metaclass=_Registered):
     dual_is_bounded: ClassVar[bool] = True  # dual variables have a largest value
     pull_is_bounded: ClassVar[bool] = True  # otherwise steps of Pegasos begin small
     keeps_zero: ClassVar[bool] = False  # a dual variable of 0 is optimal wherever the row does not pull
+    has_kink: ClassVar[bool] = False  # the pull jumps: `expansion` smooths
+    curvature: ClassVar[float | None] = None  # that of a row that has any, times `width` at a kink; None: it varies
+    power: ClassVar[int] = 1  # of a regression's error beyond epsilon
 
     value: ClassVar[Any]
 

@@ -24,6 +24,8 @@ class Hinge(Margin):
     name = "hinge"
     dual_is_linear = True
     keeps_zero = True
+    has_kink = True
+    curvature = 1.0
 
     @staticmethod
     def value(y, f, epsilon):
@@ -51,6 +53,16 @@ class Hinge(Margin):
         return -short if beta >= s else abs(short)
 
     @staticmethod
+    def expansion(y, f, epsilon, width):
+        """A parabola from margin 1 down to 1 - width, and a straight line below it."""
+        short = 1.0 - y * f
+        if short <= 0.0:
+            return 0.0, 0.0, 0.0
+        if short < width:
+            return 0.5 * short * short / width, y * short / width, 1.0 / width
+        return short - 0.5 * width, float(y), 0.0
+
+    @staticmethod
     def dual_term(beta, y, s, epsilon):
         """The dual variable itself."""
         return beta
@@ -68,6 +80,7 @@ class SquaredHinge(Margin):
     dual_is_bounded = False
     pull_is_bounded = False
     keeps_zero = True
+    curvature = 2.0
 
     @staticmethod
     def value(y, f, epsilon):
@@ -91,6 +104,14 @@ class SquaredHinge(Margin):
         """By what the margin, with its slack, is short of 1; 0 may hold against it."""
         short = 1.0 - y * f - beta / (2.0 * s)
         return short if beta <= 0.0 else abs(short)
+
+    @staticmethod
+    def expansion(y, f, epsilon, width):
+        """A parabola below margin 1."""
+        short = 1.0 - y * f
+        if short <= 0.0:
+            return 0.0, 0.0, 0.0
+        return short * short, 2.0 * y * short, 2.0
 
     @staticmethod
     def dual_term(beta, y, s, epsilon):
@@ -154,6 +175,14 @@ class LogLoss(Margin):
         return abs(s * logistic(-y * f) - beta)
 
     @staticmethod
+    def expansion(y, f, epsilon, width):
+        """All three from one exponential."""
+        margin = y * f
+        e = exp(-abs(margin))
+        p = (e if margin > 0.0 else 1.0) / (1.0 + e)
+        return log1p(e) + max(0.0, -margin), y * p, p * (1.0 - p)
+
+    @staticmethod
     def dual_term(beta, y, s, epsilon):
         """s times the entropy of beta/s."""
         p = beta / s
@@ -167,12 +196,24 @@ class LogLoss(Margin):
         return min(max(beta, 0.0), s)
 
 
-class EpsilonInsensitive(Loss):
-    """max(0, |y - f| - epsilon), of a regression; the dual variable is the coefficient."""
+class Tube(Loss):
+    """A loss of the error y - f of a regression, free up to epsilon: the dual variable is the coefficient."""
 
-    name = "epsilon_insensitive"
     task = "regression"
     keeps_zero = True
+
+    @staticmethod
+    def side(y):
+        """A dual variable has its own sign."""
+        return 1.0
+
+
+class EpsilonInsensitive(Tube):
+    """max(0, |y - f| - epsilon)."""
+
+    name = "epsilon_insensitive"
+    has_kink = True
+    curvature = 1.0
 
     @staticmethod
     def value(y, f, epsilon):
@@ -210,6 +251,18 @@ class EpsilonInsensitive(Loss):
         return epsilon - short if abs(beta) >= s else abs(short - epsilon)
 
     @staticmethod
+    def expansion(y, f, epsilon, width):
+        """On each side of the tube a parabola over so much width, and a straight line beyond it."""
+        short = y - f
+        beyond = abs(short) - epsilon
+        if beyond <= 0.0:
+            return 0.0, 0.0, 0.0
+        side = 1.0 if short > 0.0 else -1.0
+        if beyond < width:
+            return 0.5 * beyond * beyond / width, side * beyond / width, 1.0 / width
+        return beyond - 0.5 * width, side, 0.0
+
+    @staticmethod
     def dual_term(beta, y, s, epsilon):
         """y·beta - epsilon·|beta|."""
         return y * beta - epsilon * abs(beta)
@@ -219,10 +272,65 @@ class EpsilonInsensitive(Loss):
         """Within [-s, s]."""
         return min(max(beta, -s), s)
 
+
+class SquaredEpsilonInsensitive(Tube):
+    """max(0, |y - f| - epsilon)²."""
+
+    name = "squared_epsilon_insensitive"
+    dual_is_bounded = False
+    pull_is_bounded = False
+    curvature = 2.0
+    power = 2
+
     @staticmethod
-    def side(y):
-        """A dual variable has its own sign."""
-        return 1.0
+    def value(y, f, epsilon):
+        """Loss of one row."""
+        beyond = max(0.0, abs(y - f) - epsilon)
+        return beyond * beyond
+
+    @staticmethod
+    def pull(y, f, epsilon):
+        """Towards the target, by twice the error beyond the tube."""
+        short = y - f
+        if abs(short) <= epsilon:
+            return 0.0
+        return 2.0 * (short - epsilon if short > 0.0 else short + epsilon)
+
+    @staticmethod
+    def coordinate(beta, y, f, q, s, epsilon):
+        """The maximum of a parabola, soft-thresholded at epsilon."""
+        q = max(q, 0.0)
+        aim = beta * q + y - f
+        if abs(aim) <= epsilon:
+            return 0.0
+        return (aim - epsilon if aim > 0.0 else aim + epsilon) / (q + 1.0 / (2.0 * s))
+
+    @staticmethod
+    def pressure(beta, y, f, s, epsilon):
+        """By what the residual, with its slack, leaves the tube on the variable's side; 0 may hold."""
+        short = y - f if beta >= 0.0 else f - y
+        if beta == 0.0:
+            return abs(short) - epsilon
+        return abs(short - abs(beta) / (2.0 * s) - epsilon)
+
+    @staticmethod
+    def expansion(y, f, epsilon, width):
+        """A parabola on each side of the tube."""
+        short = y - f
+        beyond = abs(short) - epsilon
+        if beyond <= 0.0:
+            return 0.0, 0.0, 0.0
+        return beyond * beyond, 2.0 * beyond if short > 0.0 else -2.0 * beyond, 2.0
+
+    @staticmethod
+    def dual_term(beta, y, s, epsilon):
+        """y·beta - epsilon·|beta| - beta²/(4 s)."""
+        return y * beta - epsilon * abs(beta) - beta * beta / (4.0 * s)
+
+    @staticmethod
+    def feasible(beta, s):
+        """Any number."""
+        return beta
 
 
 def logistic(u):

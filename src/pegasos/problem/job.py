@@ -134,5 +134,5 @@ def zero_objectives(problems: Problems, loss: Loss, weights) -> np.ndarray:
     normalised, zeros = weights(), []
     for labeling, row_set in problems.columns:
         short = np.maximum(np.abs(problems.labelings[:, labeling].astype(np.float64)) - problems.epsilon, 0.0)
-        zeros.append(normalised[:, row_set] @ short)
+        zeros.append(normalised[:, row_set] @ short**loss.power)
     return np.array(zeros) / np.maximum(problems.n_rows, 1)

@@ -9,6 +9,7 @@ from pegasos.rules.state import State
 from pegasos.solver.clock import Clock
 from pegasos.solver.descent import DescentSolver
 from pegasos.solver.monitor import Hooks
+from pegasos.solver.newton import NewtonSolver
 from pegasos.solver.read_points import ReadPoints
 from pegasos.solver.snapshot import SnapshotStore
 from pegasos.solver.stream import Solution, StreamSolver
@@ -31,7 +32,11 @@ class Solver(Protocol):
         """Conclude: the models, their certificates, and the state to go on from."""
 
 
-SOLVERS: dict[str, Any] = {"stream": StreamSolver, "dcd": DescentSolver}  # by the names that `Job.method` has
+SOLVERS: dict[str, Any] = {  # by the names that `Job.method` has
+    "stream": StreamSolver,
+    "dcd": DescentSolver,
+    "newton": NewtonSolver,
+}
 
 
 def solve(

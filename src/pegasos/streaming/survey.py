@@ -64,16 +64,24 @@ class _TextLabels(Exception):
 
 
 def survey(
-    source: Source, progress: StreamProgress, *, regression: bool, epsilon: float = 0.0, split: Split | None = None
+    source: Source,
+    progress: StreamProgress,
+    *,
+    regression: bool,
+    epsilon: float = 0.0,
+    power: int = 1,
+    split: Split | None = None,
 ) -> StreamSurvey:
     """Read all rows once; from then on the source knows how wide they are, and whether labels are text.
 
-    `epsilon` is that of the loss, for regression.
+    `epsilon` and `power` are those of the loss, for regression.
     """
     if not source.labelled:
         raise DataError(f"{source.name} has no labels to learn from.")
     try:
-        return _survey(source, progress, _TargetSums(source, epsilon) if regression else _ClassCounts(source), split)
+        return _survey(
+            source, progress, _TargetSums(source, epsilon, power) if regression else _ClassCounts(source), split
+        )
     except _TextLabels:  # labels that were read as numbers have to be read again, as they are written
         source.text_labels = True
         return _survey(source, progress, _ClassCounts(source), split)
@@ -175,8 +183,8 @@ class _ClassCounts:
 class _TargetSums:
     """Sums of the targets, and of the loss of predicting 0."""
 
-    def __init__(self, source: Source, epsilon: float):
-        self.source, self.epsilon = source, epsilon
+    def __init__(self, source: Source, epsilon: float, power: int):
+        self.source, self.epsilon, self.power = source, epsilon, power
         self.total, self.loss, self.count = 0.0, 0.0, 0
 
     def add(self, y: np.ndarray) -> None:
@@ -185,7 +193,7 @@ class _TargetSums:
                 f"{self.source.name} has labels such as {y[0]!s}, which are no numbers; --regression needs numbers."
             )
         self.total += float(y.sum(dtype=np.float64))
-        self.loss += float(np.maximum(np.abs(y) - self.epsilon, 0.0).sum(dtype=np.float64))
+        self.loss += float((np.maximum(np.abs(y) - self.epsilon, 0.0) ** self.power).sum(dtype=np.float64))
         self.count += len(y)
 
     def totals(self) -> TargetTotals:

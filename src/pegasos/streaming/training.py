@@ -85,8 +85,8 @@ def _surveyed(
     split: Split | None,
 ) -> tuple[StreamSurvey, Any]:  # fmt: skip
     """The survey, and the scaler or None; a scaler takes a reading of the file of its own."""
-    epsilon = getattr(recipe.estimator, "epsilon", 0.0)
-    found = survey(source, progress, regression=isinstance(recipe, RegressorRecipe), epsilon=epsilon, split=split)
+    about = dict(epsilon=getattr(recipe.estimator, "epsilon", 0.0), power=recipe.loss.power)
+    found = survey(source, progress, regression=isinstance(recipe, RegressorRecipe), **about, split=split)
     scaler = scaler_for(found)
     if scaler is None:
         return found, None

@@ -2,6 +2,8 @@
 
 `operations` has the functions of `pegasos.backends.api.Backend`; `direct_steps`, `row_steps`, `direct_losses`,
 `row_losses`, `dense_sizes` and `row_squares` are loops over dense and CSR rows that this backend alone has.
+`operations` has the functions of `pegasos.backends.api.Backend`; `direct_steps`, `row_steps`, `direct_losses` and
+`row_losses`, and those of `expansion` and `gathering`, are loops over dense and CSR rows that this backend alone has.
 """
 
 from pegasos.backends.cpu.arrays import (
@@ -18,6 +20,9 @@ from pegasos.backends.cpu.arrays import (
 )
 from pegasos.backends.cpu.batches import count_violations, scatter_rows
 from pegasos.backends.cpu.descent import descend, look_at_rows, pegasos_pass
+from pegasos.backends.cpu.descent import descend, look_at_rows
+from pegasos.backends.cpu.expansion import coefficients, dense_expansion, line_sums, sparse_expansion
+from pegasos.backends.cpu.gathering import dense_gather, sparse_gather, sparse_gram
 from pegasos.backends.cpu.operations import (
     add_losses,
     batch_account,
@@ -42,11 +47,14 @@ __all__ = [
     "batch_pulls",
     "block_steps",
     "close_columns",
+    "coefficients",
     "columns_to_change",
     "columns_to_read",
     "count_violations",
     "dense_sizes",
     "descend",
+    "dense_expansion",
+    "dense_gather",
     "direct_losses",
     "direct_steps",
     "dual_terms",
@@ -54,12 +62,16 @@ __all__ = [
     "follow",
     "gram_of",
     "look_at_rows",
+    "line_sums",
     "open_columns",
     "pegasos_pass",
     "row_losses",
     "row_squares",
     "row_steps",
     "scatter_rows",
+    "sparse_expansion",
+    "sparse_gather",
+    "sparse_gram",
     "to_device",
     "to_host",
     "xp",
