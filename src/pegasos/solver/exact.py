@@ -40,6 +40,8 @@ class ExactRun:
         As last certified, when `steps` were as in `certified_at`.
     converged : ndarray of bool, shape (n_columns,)
         Columns whose gap is small enough.
+    of_objective : float
+        See `enough`.
     own : Any
         What the solver keeps for itself.
     """
@@ -54,6 +56,7 @@ class ExactRun:
     dual: np.ndarray
     certified_at: np.ndarray
     converged: np.ndarray
+    of_objective: float
     passes: int = 0
     next_check: int = 1
     own: Any = field(default=None)
@@ -78,13 +81,15 @@ class ExactRun:
         self.objective[column] = objective
         self.dual[column] = max(dual, self.dual[column], 0.0)
         self.certified_at[column] = record["steps"]
-        self.converged[column] = objective - self.dual[column] <= enough(objective, record["zero_objective"], tol)
+        self.converged[column] = objective - self.dual[column] <= enough(
+            objective, record["zero_objective"], tol, self.of_objective
+        )
 
 
-def enough(objective: float, zero_objective: float, tol: float | None) -> float:
-    """The gap at which a column is done: `tol` of the zero model's objective, and no more than ten times of its own."""
+def enough(objective: float, zero_objective: float, tol: float | None, of_objective: float = OF_OBJECTIVE) -> float:
+    """The gap at which a column is done: `tol` of the zero model's objective, and at most so many times of its own."""
     zero = zero_objective if zero_objective > 0 else 1.0
-    return ROUNDING * zero if tol is None else tol * min(zero, OF_OBJECTIVE * max(objective, ROUNDING * zero))
+    return ROUNDING * zero if tol is None else tol * min(zero, of_objective * max(objective, ROUNDING * zero))
 
 
 class ExactSolver:
@@ -100,6 +105,8 @@ class ExactSolver:
     snapshots : None
         These solvers keep none: fits with a checkpoint go to others.
     """
+
+    of_objective = OF_OBJECTIVE
 
     def __init__(
         self, hooks: Hooks | None = None, clock: Clock | None = None, *, read_points: ReadPoints | None = None,
@@ -149,6 +156,7 @@ class ExactSolver:
             monitor=Monitor(self.clock, self.hooks, columns["zero_objective"]),
             objective=np.full(n_columns, np.nan), dual=np.zeros(n_columns),
             certified_at=np.full(n_columns, -1), converged=np.zeros(n_columns, bool),
+            of_objective=self.of_objective,
         )  # fmt: skip
         self.begin(run)
         return run

@@ -118,11 +118,11 @@ class Expansion:
                 self.products[p] *= lengths[p]
             self.scores[p] += self.products[p]
 
-    def add_coefficients(self, alpha: np.ndarray) -> None:
-        """alpha[:, place]: what each row adds to S at the dual point that the scores give."""
+    def coefficients(self, p: int, alpha: np.ndarray) -> None:
+        """alpha (n,): what each row adds to S at the dual point that the scores of a column give."""
         _, *about = self.given
-        edges = 0, self.n_rows
-        cpu.coefficients(*edges, self.columns, self.widths, *about, self.scores, alpha, loss=self.job.loss)
+        given = self.columns[p], self.widths[p], *about, self.scores[p], alpha
+        cpu.coefficients(*given, loss=self.job.loss)
 
     # --- Gram matrices --------------------------------------------------------------------------------------------
 
@@ -166,7 +166,9 @@ class Expansion:
                     total += found.pop((part, p, which))
             self.grams[p] = total
         for p, other in same.items():
-            self.grams[p] = self.grams[other].copy()
+            gram = self.grams[other]
+            assert gram is not None
+            self.grams[p] = gram.copy()
             self.inside[p] = self.inside[other]
         return True
 
@@ -215,10 +217,25 @@ class Expansion:
 
     # --- helpers --------------------------------------------------------------------------------------------------
 
-    def objectives(self, trial: Trial, models: np.ndarray, place: int = SMOOTHED) -> np.ndarray:
-        """lam/2 ||w||² + Σ s·loss / n of each column, by one of the sums of a trial."""
+    def objectives(self, losses: np.ndarray, models: np.ndarray) -> np.ndarray:
+        """lam/2 ||w||² + Σ s·loss / n of each column."""
         columns = self.columns
-        return columns["lam"] / 2 * np.einsum("pj,pj->p", models, models) + trial.sums[:, place] / columns["n_rows"]
+        return columns["lam"] / 2 * np.einsum("pj,pj->p", models, models) + losses / columns["n_rows"]
+
+    def smoothed(self, trial: Trial, models: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradients and values of the smoothed objectives."""
+        lam, n_rows = self.columns["lam"], self.columns["n_rows"]
+        gradients = lam[:, None] * models - trial.gradients / n_rows[:, None]
+        return gradients, self.objectives(trial.sums[:, SMOOTHED], models)
+
+    def hessian(self, p: int) -> np.ndarray:
+        """The second derivative of a column's smoothed objective, below the diagonal at least."""
+        loss, column, gram = self.job.loss, self.columns[p], self.grams[p]
+        assert gram is not None
+        factor = 1.0 if loss.curvature is None else loss.curvature / (self.widths[p] if loss.has_kink else 1.0)
+        matrix = gram * (factor / column["n_rows"])
+        matrix.flat[:: self.size + 1] += column["lam"]
+        return matrix
 
     def _values(self) -> tuple:
         X = self.rows.X

@@ -20,7 +20,6 @@ from pegasos.backends.cpu.arrays import (
 )
 from pegasos.backends.cpu.batches import count_violations, scatter_rows
 from pegasos.backends.cpu.descent import descend, look_at_rows, pegasos_pass
-from pegasos.backends.cpu.descent import descend, look_at_rows
 from pegasos.backends.cpu.expansion import coefficients, dense_expansion, line_sums, sparse_expansion
 from pegasos.backends.cpu.gathering import dense_gather, sparse_gather, sparse_gram
 from pegasos.backends.cpu.operations import (
@@ -51,18 +50,18 @@ __all__ = [
     "columns_to_change",
     "columns_to_read",
     "count_violations",
-    "dense_sizes",
-    "descend",
     "dense_expansion",
     "dense_gather",
+    "dense_sizes",
+    "descend",
     "direct_losses",
     "direct_steps",
     "dual_terms",
     "earlier_draws",
     "follow",
     "gram_of",
-    "look_at_rows",
     "line_sums",
+    "look_at_rows",
     "open_columns",
     "pegasos_pass",
     "row_losses",

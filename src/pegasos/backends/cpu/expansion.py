@@ -122,14 +122,12 @@ def line_sums(
 
 
 @jit()
-def coefficients(first, last, columns, widths, labelings, weights, scores, alpha, *, loss):
-    """alpha (n, P): what each row adds to S at the dual point that the scores give."""
-    for p in range(columns.size):
-        column, width = columns[p], widths[p]
-        for i in range(first, last):
-            s = float(weights[i, column.row_set])
-            if s == 0.0:
-                alpha[i, column.place] = 0.0
-            else:
-                _, pull, _ = loss.expansion(labelings[i, column.labeling], scores[p, i], column.epsilon, width)
-                alpha[i, column.place] = s * pull
+def coefficients(column, width, labelings, weights, scores, alpha, *, loss):
+    """alpha (n,): what each row adds to S at the dual point that the scores (n,) of a column give."""
+    for i in range(alpha.size):
+        s = float(weights[i, column.row_set])
+        if s == 0.0:
+            alpha[i] = 0.0
+        else:
+            _, pull, _ = loss.expansion(labelings[i, column.labeling], scores[i], column.epsilon, width)
+            alpha[i] = s * pull
