@@ -231,12 +231,12 @@ def _gaps(expansion: Expansion, at: Iterate) -> tuple[np.ndarray, np.ndarray]:
 
 def _first_widths(expansion: Expansion, at: Iterate) -> None:
     """Shrink the widths of columns while their gaps fall by that: an earlier fit may have ended at narrow ones."""
-    places, gaps = np.arange(len(at.models)), sum(_gaps(expansion, at))
+    places, gaps = np.arange(len(at.models)), np.add(*_gaps(expansion, at))
     while places.size:
         before = expansion.widths[places].copy()
         expansion.widths[places] *= NARROWER
         now = _iterate_of(expansion, expansion.trial(places, None), at.models)
-        after = sum(_gaps(expansion, now))
+        after = np.add(*_gaps(expansion, now))
         better = (after < gaps)[places]
         expansion.widths[places[~better]] = before[~better]
         if not better.all():  # their curvatures are those of the narrower width
