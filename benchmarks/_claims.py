@@ -5,6 +5,7 @@ from types import ModuleType
 
 NAMES = (
     "latency",
+    "busy",
     "engine",
     "kernel_usps",
     "kernel_mnist",

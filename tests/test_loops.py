@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from pegasos import PegasosClassifier
 from pegasos.backends import threads
 from pegasos.backends.cpu.elementwise import rbf_values
+from pegasos.backends.products import product
 from pegasos.backends.threads import blas_threads, share_out
 from pegasos.kernels import inner_products, make_kernel, sizes_of, squared_norms
 from pegasos.rows import SupportRows
@@ -229,6 +230,34 @@ def test_fits_at_the_same_time_share_the_threads_there_are(monkeypatch):
             other.join()
         assert blas_threads() == 8
     assert sorted(found, key=str) == [(3, 3), (None, 4)]
+
+
+def test_within_a_fit_blas_has_one_thread_and_the_threads_are_ours():
+    before, names = blas_threads(), set()
+
+    def work(item):
+        names.add(threading.current_thread().name)
+        assert blas_threads() == 1
+
+    with threads.threads_limited(2):
+        assert max(library.num_threads for library in threads._libraries()) == 1
+        for _ in range(20):
+            assert share_out(work, list(range(10)))
+            threads.in_parallel(lambda first, last: work(first), 2)
+    assert len(names) <= 2  # the same from call to call
+    assert not [thread for thread in threading.enumerate() if thread.name in names]  # and none is left
+    assert blas_threads() == before
+
+
+@pytest.mark.parametrize("shape", [(3, 2000, 2000), (2000, 2000, 3), (5, 4, 3), (300, 400, 1000)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_by_our_threads_are_those_of_numpy(rng, shape, dtype):
+    A, B = rng.normal(size=shape[:2]).astype(dtype), rng.normal(size=shape[1:]).astype(dtype)
+    with threads.threads_limited(1):
+        alone = product(A, B)
+    with threads.threads_limited(3):
+        np.testing.assert_array_equal(product(A, B), alone)
+    np.testing.assert_allclose(alone, A.astype(np.float64) @ B, rtol=0, atol=1e5 * np.finfo(dtype).eps)
 
 
 # --- support rows ---------------------------------------------------------------------------------------------------

@@ -9,6 +9,9 @@ import numpy as np
 from numba.extending import get_cython_function_address
 from scipy.linalg import cython_blas
 
+from pegasos.backends.products import WORTH_THREADS, parts, product
+from pegasos.backends.threads import share_out
+
 WIDE = 64  # columns below which NumPy's own product wins: a second BLAS would wait for the first one's threads
 _KINDS = {np.dtype(np.float32): ("sgemm", ctypes.c_float), np.dtype(np.float64): ("dgemm", ctypes.c_double)}
 
@@ -30,13 +33,18 @@ def add_product(target: np.ndarray, left: np.ndarray, right: np.ndarray) -> None
     """target += left @ right; wide ones without a matrix in between, all three of one type and in Fortran order."""
     alike = all(array.dtype == target.dtype and array.flags.f_contiguous for array in (target, left, right))
     if target.shape[1] < WIDE or not alike or target.dtype not in _KINDS or not _takes_ints():
-        target += left @ right
+        target += product(left, right)
         return
     name, number = _KINDS[target.dtype]
     (m, n), k = target.shape, left.shape[1]
-    plain, one, rows, columns, inner = ctypes.c_char(b"N"), number(1.0), *map(ctypes.c_int, (m, n, k))
+    plain, one, whole, columns, inner = ctypes.c_char(b"N"), number(1.0), *map(ctypes.c_int, (m, n, k))
     ref = ctypes.byref
-    _function(name)(
-        ref(plain), ref(plain), ref(rows), ref(columns), ref(inner), ref(one), left.ctypes.data, ref(rows),
-        right.ctypes.data, ref(inner), ref(one), target.ctypes.data, ref(rows),
-    )  # fmt: skip
+
+    def some(part: slice) -> None:
+        rows, first = ctypes.c_int(part.stop - part.start), part.start * target.itemsize
+        _function(name)(
+            ref(plain), ref(plain), ref(rows), ref(columns), ref(inner), ref(one), left.ctypes.data + first, ref(whole),
+            right.ctypes.data, ref(inner), ref(one), target.ctypes.data + first, ref(whole),
+        )  # fmt: skip
+
+    share_out(some, parts(m), threads=None if float(m) * n * k >= WORTH_THREADS else 1)

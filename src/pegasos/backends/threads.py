@@ -16,7 +16,7 @@ WORTH_A_THREAD = 2e6  # operations that take longer than starting a thread
 _lock = threading.Lock()
 _limits: list[int] = []  # of all that are in `blas_limited` ...
 _unlimited: list[int] = []  # ... and threads of each library before the first
-_own = threading.local()  # `threads` of the calling thread, in `threads_limited`
+_own = threading.local()  # of the calling thread, in `threads_limited`: its `threads`, and the `pool` of them
 _sharing = 0  # fits at this moment that use all threads: each takes an even part of them
 SHARED = 0  # stands for such a part
 
@@ -55,6 +55,9 @@ def _threads_of_blas() -> int:
 def threads_limited(n_jobs: int | None = None) -> Iterator[None]:
     """Let the calling thread share out its work among so many threads in here.
 
+    They are our own, and BLAS uses one for each of them: threads of BLAS wait for each other in every product, which on
+    a busy machine takes many times as long as the product.
+
     Parameters
     ----------
     n_jobs : int or None
@@ -74,17 +77,59 @@ def threads_limited(n_jobs: int | None = None) -> Iterator[None]:
         wanted = n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
         if before is not None:
             wanted = min(wanted, blas_threads())
-    joins = wanted == SHARED and before is None
+    joins, pool = wanted == SHARED and before is None, getattr(_own, "pool", None)
     with _lock:
         _sharing += joins
-    _own.threads = wanted
+    _own.threads, _own.pool = wanted, pool or _Pool()
     try:
-        with blas_limited(blas_threads()):
+        with blas_limited(1):
             yield
     finally:
-        _own.threads = before
+        if pool is None:
+            _own.pool.close()
+        _own.threads, _own.pool = before, pool
         with _lock:
             _sharing -= joins
+
+
+class _Pool:
+    """Threads that are started when they are first needed."""
+
+    def __init__(self):
+        self.executor: ThreadPoolExecutor | None = None
+        self.size = 0
+
+    def of(self, threads: int) -> ThreadPoolExecutor:
+        """At least so many threads."""
+        if self.executor is None or self.size < threads:
+            self.close()
+            self.executor, self.size = _executor(threads), threads
+        return self.executor
+
+    def close(self) -> None:
+        """End the threads: one that outlived its fit would be lost in a forked worker."""
+        if self.executor is not None:
+            self.executor.shutdown()
+            self.executor = None
+
+
+def _executor(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="pegasos", initializer=_work_alone)
+
+
+def _work_alone() -> None:
+    _own.threads = 1
+
+
+@contextmanager
+def _workers(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads for one call, with BLAS on one thread: those of the fit, or some that end with the call."""
+    pool = getattr(_own, "pool", None)
+    if pool is not None:
+        yield pool.of(threads)
+        return
+    with blas_limited(1), _executor(threads) as executor:
+        yield executor
 
 
 @contextmanager
@@ -101,13 +146,6 @@ def blas_limited(threads: int) -> Iterator[None]:
         with _lock:
             _limits.remove(max(1, threads))
             _apply()
-
-
-@contextmanager
-def blas_raised(threads: int) -> Iterator[None]:
-    """Let BLAS use so many threads in here, whatever it was told before; nobody else may do so at the same time."""
-    with _controller().limit(limits=threads, user_api="blas"):
-        yield
 
 
 def _apply() -> None:
@@ -128,7 +166,7 @@ def alone() -> Iterator[None]:
 def in_parallel(work, n_items, operations=np.inf):
     """Call ``work(first, last)`` on even parts of ``range(n_items)``, one part a thread, if `operations` are worth it.
 
-    `work` has to release the GIL. Threads end with the call: one that outlived it would be lost in a forked worker.
+    `work` has to release the GIL.
     """
     threads = 1
     if n_items > 1 and operations > WORTH_A_THREAD:
@@ -138,7 +176,7 @@ def in_parallel(work, n_items, operations=np.inf):
         return
     threads = min(threads, n_items)
     edges = np.linspace(0, n_items, threads + 1).astype(int)
-    with ThreadPoolExecutor(threads, thread_name_prefix="pegasos") as pool:
+    with _workers(threads) as pool:
         for _ in pool.map(work, edges[:-1], edges[1:]):
             pass
 
@@ -171,7 +209,7 @@ def share_out(work, items, go_on=None, threads: int | None = None) -> bool:
     if threads <= 1:
         take_turns(0)
     else:
-        with blas_limited(1), ThreadPoolExecutor(threads, thread_name_prefix="pegasos") as pool:
+        with _workers(threads) as pool:
             try:
                 for _ in pool.map(take_turns, range(threads)):
                     pass

@@ -17,7 +17,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from pegasos.backends.threads import blas_raised
+from pegasos.backends.threads import threads_limited
 from pegasos.distributed import local_solver
 from pegasos.distributed.clients import is_lost, lost_scheduler, scheduler_address
 from pegasos.distributed.local_solver import LocalSolver, Plan
@@ -323,7 +323,7 @@ def on_worker(function: Callable, local: LocalSolver, key: Any, request: Any) ->
     worker = get_worker()
     if worker.nanny is None:  # other workers in this process have threads of their own
         return function(local, key, request)
-    with _one_at_a_time, blas_raised(worker.state.nthreads):
+    with _one_at_a_time, threads_limited(worker.state.nthreads):
         return function(local, key, request)
 
 

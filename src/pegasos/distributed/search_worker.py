@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import config_context
-from threadpoolctl import threadpool_limits
 
+from pegasos.backends.threads import threads_limited
 from pegasos.distributed.malloc import keep_freed_memory
 from pegasos.search.results import Fold, Results
 
@@ -102,7 +102,7 @@ def evaluate_part(given: list[np.ndarray], part: list[np.ndarray]) -> PartResult
         )  # fmt: skip
         candidates = dict(enumerate(estimators))
         with (
-            threadpool_limits(_n_threads(search.n_jobs), user_api="blas"),
+            threads_limited(_n_threads(search.n_jobs)),
             keep_freed_memory(),
             config_context(**search.config),
             warnings.catch_warnings(record=True) as warned,

@@ -31,7 +31,8 @@ def kernel_matrix(
     """All kernel values among the rows of X; see `Kernel.matrix`."""
     n_rows = X.shape[0]
     matrix = empty_on_device_of((n_rows, n_rows), X) if out is None else out
-    tile_size, threads = (GPU_TILE, 1) if on_gpu(X) else (TILE, None)
+    alone = on_gpu(X) or float(n_rows) * X.shape[1] * n_rows < WORTH_TILES
+    tile_size, threads = GPU_TILE if on_gpu(X) else TILE, 1 if alone else None
     halved = kernel.from_product and (products is not None or not hasattr(X, "indptr"))
     if halved and products is None and n_rows > STRIP:
         X = _without_empty_columns(X)
@@ -48,7 +49,7 @@ def kernel_matrix(
 
     if halved:
         # A few tiles for each thread; known products end with whole tiles right of the diagonal.
-        parts = slices(n_rows, tile_size if products is not None else min(tile_size, max(64, n_rows // 4)))
+        parts = slices(n_rows, tile_size if alone or products is not None else min(tile_size, max(64, n_rows // 4)))
         complete = share_out(tile, [(a, b) for i, a in enumerate(parts) for b in parts[: i + 1]], go_on, threads)
     else:
         complete = share_out(strip, slices(n_rows, STRIP), go_on, threads=1)

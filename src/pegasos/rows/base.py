@@ -10,6 +10,7 @@ import numpy as np
 
 from pegasos.backends import cpu
 from pegasos.backends.api import Backend, Gram
+from pegasos.backends.products import product
 from pegasos.rules.state import State
 
 
@@ -173,4 +174,4 @@ class Rows:
         raise NotImplementedError
 
     def _add(self, block: Block, pulls: np.ndarray, sums: np.ndarray) -> None:
-        sums[: self.n_state] += block.values.T @ pulls.T
+        sums[: self.n_state] += product(block.values.T, pulls.T)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pegasos.backends.products import product
 from pegasos.kernels import squared_norms
 from pegasos.rows.base import Rows, Way
 
@@ -38,7 +39,7 @@ class DenseRows(Rows):
         return np.asfortranarray(super().zeros(n_columns))
 
     def _products(self, block, sums):
-        return sums.T @ block.values.T
+        return product(sums.T, block.values.T)
 
     def _gram(self, block):
-        return block.values @ block.values.T
+        return product(block.values, block.values.T)

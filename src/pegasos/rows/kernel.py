@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pegasos.backends import cpu
+from pegasos.backends.products import product
 from pegasos.kernels import Kernel, squared_norms
 from pegasos.rows.base import Gram, Rows, Way
 from pegasos.rows.support_cache import SupportRows
@@ -171,7 +172,7 @@ class KernelRows(Rows):
 
     def _products(self, block, sums):
         if self.matrix is not None:
-            return sums.T @ self._strip(block).T
+            return product(sums.T, self._strip(block).T)
         if self._support is None:
             return self.kernel.scores(block.values, self.X, sums, self._own_squares(block), self.norms).T
         support = np.flatnonzero(sums.any(axis=1))

@@ -14,6 +14,7 @@ import numpy as np
 
 from pegasos.backends import cpu
 from pegasos.backends.api import Draws, Pulled, Rules, SharedArrays
+from pegasos.backends.products import product
 from pegasos.backends.threads import in_parallel
 from pegasos.problem.job import Job
 from pegasos.rows import Block, Way
@@ -113,7 +114,7 @@ class Stepper:
         for first, last in self._parts(len(index), wide):
             backend.block_steps((first, last), shared, scores, gram, draws, pulled, self.schedule.batch, self.rules)
             if last < len(index):
-                scores[:, last:] += pulls[:, first:last] @ gram.values[first:last, last:]
+                scores[:, last:] += product(pulls[:, first:last], gram.values[first:last, last:])
         if self.project:
             state.rescale(*backend.to_host(folds).T)
         rows.add_both(block, pulls, weighted, state)
