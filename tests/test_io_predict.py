@@ -33,7 +33,10 @@ def test_other_numbers_of_columns_than_the_models_are_named(write):
     path = write("1,2,3,4\n5,6,7,8\n")
     with pytest.raises(DataError) as caught:
         io.read(path, n_features=2)
-    assert str(caught.value) == "train.csv has 4 columns, but the model has 2 features (3 with a label)."
+    assert (
+        str(caught.value)
+        == "train.csv has 4 columns, but the model has 2 features (3 with a label); --drop leaves columns out."
+    )
     with pytest.raises(DataError, match="has 1 columns besides 'b', but the model has 2 features"):
         io.read(write("a,b\n1,2\n"), n_features=2, label="b")
 

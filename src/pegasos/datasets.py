@@ -15,6 +15,7 @@ from pegasos.io import DataError, Dataset, read
 from pegasos.io.dataset import reason
 from pegasos.io.labels import labels_from_array
 from pegasos.io.options import ReadOptions
+from pegasos.io.scaling import Scaling
 
 FOLDER = "PEGASOS_DATA"
 
@@ -30,28 +31,30 @@ class _Known:
     image_shape: tuple[int, int] | None = None
 
 
+def _scale(dataset: Dataset, scaling: Scaling) -> None:
+    """Scale all rows, and say so in the dataset."""
+    dataset.scaling = scaling
+    dataset.X = scaling.apply(dataset.X)
+    if dataset.X_test is not None:
+        dataset.X_test = scaling.apply(dataset.X_test)
+
+
 def _pixels(dataset: Dataset) -> None:
     """Pixels from 0 to 255 to [0, 1]."""
-    for part in (dataset.X, dataset.X_test):
-        if part is not None:
-            part /= np.float32(255)
+    _scale(dataset, Scaling(divisor=255.0))
 
 
 def _usps(dataset: Dataset) -> None:
     """OpenML has pixels from -1 to 1 and the digits as 1 to 10; the file has them from 0 to 1 and as 0 to 9."""
     if dataset.format != "openml" or dataset.y is None or dataset.y_test is None or dataset.X_test is None:
         return
-    for part in (dataset.X, dataset.X_test):
-        part += np.float32(1)
-        part /= np.float32(2)
+    _scale(dataset, Scaling(shift=1.0, divisor=2.0))
     dataset.y, dataset.y_test = dataset.y - 1, dataset.y_test - 1
 
 
 def _unit_rows(dataset: Dataset) -> None:
     """Rows of length 1."""
-    from sklearn.preprocessing import normalize
-
-    dataset.X = normalize(dataset.X, copy=False)
+    _scale(dataset, Scaling(unit_rows=True))
     dataset.source += ", rows scaled to length 1"
 
 
@@ -70,8 +73,8 @@ _EMBEDDED = ("digits", "breast-cancer", "iris", "wine")
 NAMES: tuple[str, ...] = (*_EMBEDDED, *_KNOWN)
 
 
-def load(name_or_path: str | os.PathLike, *, label: str | int | None = None, **options) -> Dataset:
-    """Load a data set by its name (`NAMES`), or read a file with the further `options` of `pegasos.io.read`.
+def load(name_or_path: str | os.PathLike, **options) -> Dataset:
+    """Load a data set by its name (`NAMES`), or read a file with the `options` of `pegasos.io.read`.
 
     A name is a data set even if a file is called the same; ./name is the file.
     """
@@ -79,9 +82,9 @@ def load(name_or_path: str | os.PathLike, *, label: str | int | None = None, **o
     if name not in NAMES:
         if not os.path.exists(name) and os.path.basename(name) == name:
             raise DataError(_unknown(name))
-        return read(name, label=label, **options)
-    asked = ReadOptions(label, None, options.get("n_features"), options.get("feature_names"))
-    asked.check_no_label_choice(name, "the labels of a known data set are its own")
+        return read(name, **options)
+    asked = ReadOptions(**options)
+    asked.check_no_table(name, "the labels of a known data set are its own")
     dataset = _embedded(name) if name in _EMBEDDED else _larger(name, _KNOWN[name])
     asked.check_width(name, dataset.n_features)
     return dataset
@@ -107,7 +110,7 @@ def _embedded(name: str) -> Dataset:
         feature_names=[str(feature) for feature in bunch.feature_names],
     )
     if name == "digits":
-        dataset.X /= 16.0
+        _scale(dataset, Scaling(divisor=16.0))
         dataset.image_shape = (8, 8)
     return dataset
 

@@ -30,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for command in (train, predict, classify, tune, compare, study, info, warmup):
-    app.command(epilog=command.examples)(command)
+    app.command(epilog=command.examples)(command)  # type: ignore[union-attr]
 
 
 def _show_version(wanted: bool) -> None:
@@ -55,8 +55,9 @@ def main() -> NoReturn:
     warnings.showwarning = _say_warning
     if hasattr(signal, "SIGPIPE"):  # end quietly when the reader of our output, such as `head`, ends
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    if sys.stdout is None:  # closed by the caller
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:  # closed by the caller
+            setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     sys.exit(_run())
 
 

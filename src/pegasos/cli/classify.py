@@ -3,23 +3,25 @@
 import os
 import sys
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from pegasos.cli import options
-from pegasos.cli.options import check_seconds, with_examples
+from pegasos.cli.options import check_seconds, takes_table, with_examples
 
 RESERVE = 0.35  # seconds kept to print the labels and to exit
 
 
+@takes_table
 @with_examples("pegasos classify train.txt test.txt -t 60 > labels.txt")
 def classify(
     train: Annotated[str, typer.Argument(metavar="TRAIN", help="Rows with labels.")],
     test: Annotated[str, typer.Argument(metavar="TEST", help="Rows to label; labels they may have are ignored.")],
     seconds: Annotated[float, typer.Option("-t", "--time", metavar="SECONDS", help="Wall clock, start-up included.")],
-    label: options.Label = None,
     seed: options.Seed = 0,
+    *,
+    table: dict[str, Any],
 ) -> None:
     """Print the labels of TEST, one per line, within SECONDS."""
     from pegasos.backends.compiled import SECONDS, interpret, is_compiled
@@ -35,7 +37,7 @@ def classify(
     )  # before any import, also that of the text readers, loads compiled loops
     try:
         with alarm(deadline - time.perf_counter()):
-            data, rows = load_both(train, test, label)
+            data, rows = load_both(train, test, table)
             classifier = AnytimeClassifier(data, rows, seed)
     except TimeIsUp:
         raise ValueError(f"-t {seconds:g}: there was no time to read the files and learn from them.") from None
@@ -47,9 +49,9 @@ def classify(
         os._exit(0)  # without the clean-up of Python at exit, which takes time
 
 
-def load_both(train: str, test: str, label: str | None):
+def load_both(train: str, test: str, table: dict[str, Any]):
     """The rows to learn from, and those to label."""
     from pegasos.cli.data import layout_of, load_labelled, load_rows_like
 
-    data = load_labelled(train, label)
-    return data, load_rows_like(test, layout_of(data, label))
+    data = load_labelled(train, table)
+    return data, load_rows_like(test, layout_of(data, table), data.scaling)

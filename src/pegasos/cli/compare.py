@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from pegasos.cli import options
-from pegasos.cli.options import with_examples
+from pegasos.cli.options import takes_table, with_examples
 
 
+@takes_table
 @with_examples("pegasos compare digits", "pegasos compare train.csv --C 10 --test 0.2 --report out.html")
 def compare(
     data: options.Data,
-    label: options.Label = None,
     test: options.Test = None,
     C: Annotated[float, typer.Option("--C", help="λ = 1/(C · rows), the same for all.")] = 1.0,
     gamma: Annotated[str, typer.Option("--gamma", metavar="N|scale|auto", help="Of the RBF kernels.")] = "scale",
@@ -24,6 +24,8 @@ def compare(
     seed: options.Seed = 0,
     report: options.Report = None,
     json: options.Json = False,
+    *,
+    table: dict[str, Any],
 ) -> None:
     """Compare Pegasos and SDCA with LinearSVC, SVC (SMO; rbf and linear) and SGDClassifier."""
     from pegasos.cli import output as out
@@ -37,9 +39,9 @@ def compare(
     check_scale(scale)
     test_share(test)
     out.check_outputs(report=report, inputs=(data, test))
-    found = with_test_part(load_labelled(data, label), test, label, seed)
+    found = with_test_part(load_labelled(data, table), test, table, seed)
     if found.X_test is None:
-        found = with_test_part(found, "0.25", label, seed)
+        found = with_test_part(found, "0.25", table, seed)
     n_all = found.X.shape[0]
     found = limited_and_scaled(found, max_rows, scale, seed)
     rows = []

@@ -1,18 +1,23 @@
 """From options to data: loading, checks, the test part, and further rows with the same features."""
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pegasos.io.dataset import DataError, Dataset, check_size
+from pegasos.io.scaling import Scaling
+
+MANY = 20  # classes that are not too many for a few rows
+HINT = "use --regression to predict numbers"
 
 
-def load_labelled(name: str, label: str | None, regression: bool | None = None) -> Dataset:
+def load_labelled(name: str, table: dict[str, Any], regression: bool | None = None) -> Dataset:
     """Load data; DataError unless it has labels of the right kind and values of a usable size."""
     from pegasos.datasets import load
 
-    data = load(name, label=label)
+    data = load(name, **table)
     check_labels(data, regression)
     check_values(data)
     if data.X_test is not None and data.y_test is None:  # of no use for testing
@@ -31,12 +36,24 @@ def check_labels(data: Dataset, regression: bool | None) -> None:
         raise DataError(
             f"{data.name} has labels such as {data.y[0]!s}, which are no numbers; --regression needs numbers."
         )
-    if regression or data.y.dtype.kind != "f":
+    if regression:
+        return
+    if data.y.dtype.kind != "f":
+        if data.y.dtype.kind in "iu":
+            warn_of_many(data.name, len(np.unique(data.y)), len(data.y), "" if regression is None else HINT)
         return
     odd = data.y[data.y != np.floor(data.y)]
     if odd.size:
-        instead = "" if regression is None else "; use --regression to predict numbers"
+        instead = "" if regression is None else f"; {HINT}"
         raise DataError(f"{data.name} has labels such as {odd[0]:g}, which are no classes{instead}.")
+
+
+def warn_of_many(name: str, n_classes: int, n_rows: int, hint: str = "") -> None:
+    """Warn of whole numbers as labels that are more likely values than classes."""
+    if n_classes > MANY and 10 * n_classes > n_rows:
+        instead = f"; {hint}" if hint else ""
+        sentence = f"{name} has {n_classes} different labels in {n_rows} rows, taken as classes{instead}."
+        warnings.warn(sentence, stacklevel=2)
 
 
 def check_values(data: Dataset) -> None:
@@ -46,13 +63,13 @@ def check_values(data: Dataset) -> None:
     check_size(data.name, largest)
 
 
-def with_test_part(data: Dataset, test: str | None, label: str | None, seed: int) -> Dataset:
+def with_test_part(data: Dataset, test: str | None, table: dict[str, Any], seed: int) -> Dataset:
     """The data with test rows: those of a file, a share held out at random, or the data set's own."""
     if test is None:
         return data
     share = test_share(test)
     if share is None:
-        return replace(data, **_test_file(data, test, label))
+        return replace(data, **_test_file(data, test, table))
     from sklearn.model_selection import train_test_split
 
     assert data.y is not None
@@ -79,9 +96,9 @@ def test_share(test: str | None) -> float | None:
     return share
 
 
-def _test_file(data: Dataset, test: str, label: str | None) -> dict[str, Any]:
+def _test_file(data: Dataset, test: str, table: dict[str, Any]) -> dict[str, Any]:
     """The test rows and labels of a file, as fields of a Dataset."""
-    found = load_rows_like(test, layout_of(data, label))
+    found = load_rows_like(test, layout_of(data, table), data.scaling)
     if found.y is None:
         raise DataError(f"{found.name} has no labels to test with; `pegasos predict` labels such a file.")
     check_values(found)
@@ -91,21 +108,30 @@ def _test_file(data: Dataset, test: str, label: str | None) -> dict[str, Any]:
     return {"X_test": found.X, "y_test": found.y}
 
 
-def layout_of(data: Dataset, label: str | None) -> dict[str, Any]:
-    """Arguments of `load` for further files with the same features."""
+def layout_of(data, table: dict[str, Any]) -> dict[str, Any]:
+    """Keywords of `load` for further files with the features of a Dataset or source that was read as `table` says."""
     return {
         "n_features": data.n_features,
         "feature_names": data.feature_names,
         "first_index": data.first_index,
-        "usual_label": data.label_name if data.label_name is not None else label,
+        "usual_label": data.label_name if data.label_name is not None else table["label"],
+        "usual_drop": data.left_out,
+        "header": table["header"],
+        "decimal": table["decimal"],
     }
 
 
-def load_rows_like(name: str, layout: dict[str, Any], label: str | None = None) -> Dataset:
-    """Load rows, with or without labels, that have the features of the training data (see `layout_of`)."""
+def load_rows_like(name: str, layout: dict[str, Any], scaling: Scaling | None = None) -> Dataset:
+    """Load rows, with or without labels, that have the features of the training data (see `layout_of`).
+
+    They are scaled as a loader scaled the training data, unless they are already.
+    """
     from pegasos.datasets import load
 
-    data = load(name, label=label, **layout)
+    data = load(name, **layout)
     if data.X_test is not None:  # a known data set: only its test part was not trained on
         data = replace(data, X=data.X_test, y=data.y_test, X_test=None, y_test=None)
-    return data
+    if scaling is None or data.scaling is not None or scaling.is_done(data.X):
+        return data
+    warnings.warn(f"{data.name}: {scaling.sentence()}, as those of the training data.", stacklevel=2)
+    return replace(data, X=scaling.apply(data.X), scaling=scaling)

@@ -6,14 +6,16 @@ from typing import Annotated, Any
 import typer
 
 from pegasos.cli import options
-from pegasos.cli.options import with_examples
+from pegasos.cli.options import takes_table, with_examples
 
 
+@takes_table
 @with_examples("pegasos info model.safetensors", "pegasos info train.csv --json")
 def info(
     what: Annotated[str, typer.Argument(metavar="MODEL|DATA", help="A model file, a known data set, or a data file.")],
-    label: options.Label = None,
     json: options.Json = False,
+    *,
+    table: dict[str, Any],
 ) -> None:
     """Say what a model file or a data set holds."""
     from pegasos.cli import output as out
@@ -22,7 +24,7 @@ def info(
     if is_model(what):
         title, results = f"Model file {what}", model_facts(what)
     else:
-        title, results = f"Data {what}", data_facts(what, label)
+        title, results = f"Data {what}", data_facts(what, table)
     out.show(Page("info", title, "", [out.results_table(results)]), json, results)
 
 
@@ -55,13 +57,13 @@ def model_facts(path: str) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def data_facts(name: str, label: str | None) -> dict[str, Any]:
+def data_facts(name: str, table: dict[str, Any]) -> dict[str, Any]:
     """Facts about the rows, features, labels and values of a data set."""
     import numpy as np
 
     from pegasos.datasets import load
 
-    data = load(name, label=label)
+    data = load(name, **table)
     sparse = hasattr(data.X, "indptr")
     values = data.X.data if sparse else data.X
     found = data.facts() | {"format": data.format, "kind": f"{'sparse' if sparse else 'dense'} {data.X.dtype}"}

@@ -12,10 +12,6 @@ import typer
 from pegasos.losses import names
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A known name, such as digits, or a file.")]
-Label = Annotated[
-    str | None,
-    typer.Option("--label", metavar="COLUMN", help="The label column of a table: its name or number; else the last."),
-]
 Test = Annotated[
     str | None,
     typer.Option("--test", metavar="FILE|SHARE", help="Test rows: a file, or a share such as 0.25 held out at random."),
@@ -102,19 +98,65 @@ def with_examples(*lines: str) -> Callable:
     return decorate
 
 
+TABLE = {
+    "label": (str | None, typer.Option(
+        "--label", metavar="COLUMN", help="The label column: its name or number, from 0; else the last.")),
+    "drop": (list[str] | None, typer.Option(
+        "--drop", metavar="COLUMN", help="Leave a column out; may be given several times.")),
+    "header": (str | None, typer.Option(
+        "--header", metavar="yes|no", help="Whether the first line names the columns; else as it looks.")),
+    "decimal": (str | None, typer.Option(
+        "--decimal", metavar=".|,", help="How decimals are written; else as they look.")),
+}  # fmt: skip
+
+
+def takes_table(function: Callable) -> Callable:
+    """Give a command the options by which tables are read; it gets them as `table`, the keywords of `datasets.load`."""
+    added = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, _in_panel(option, "Tables")]
+        )
+        for name, (kind, option) in TABLE.items()
+    ]
+    return _gathering(function, "table", added, _table_from)
+
+
+def _in_panel(option, panel: str):
+    option.rich_help_panel, option.show_default = panel, False
+    return option
+
+
+def _table_from(given: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of `datasets.load` that the options ask for."""
+    header, decimal = given["header"], given["decimal"]
+    if header is not None and header.lower() not in SWITCHES:
+        raise ValueError(f"--header {header!r} is neither yes nor no.")
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"--decimal {decimal!r} is neither a point nor a comma.")
+    known = None if header is None else SWITCHES[header.lower()]
+    return {"label": given["label"], "drop": tuple(given["drop"] or ()), "header": known, "decimal": decimal}
+
+
 def takes_parameters(function: Callable) -> Callable:
     """Give a command an option for each parameter of the estimators.
 
     The command gets the texts of the options that were given as `parameters`, by name.
     """
-    signature = inspect.signature(function)
-    own = [parameter for name, parameter in signature.parameters.items() if name != "parameters"]
     added = [_option_of(name) for name in PARAMETERS]
+    return _gathering(
+        function, "parameters", added, lambda texts: {name: text for name, text in texts.items() if text is not None}
+    )
+
+
+def _gathering(function: Callable, into: str, added: list[inspect.Parameter], gather: Callable) -> Callable:
+    """The function with options in the place of its parameter `into`, which gets what `gather` makes of them."""
+    signature = inspect.signature(function)
+    own = [parameter for name, parameter in signature.parameters.items() if name != into]
 
     @wraps(function)
     def command(**given):
-        texts = {name: given.pop(name) for name in PARAMETERS}
-        return function(parameters={name: text for name, text in texts.items() if text is not None}, **given)
+        gathered = gather({option.name: given.pop(option.name) for option in added})
+        return function(**{into: gathered}, **given)
 
     command.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *added]}

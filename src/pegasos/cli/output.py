@@ -94,7 +94,7 @@ def json_text(document: Any) -> str:
 
 def note(text: str) -> None:
     """Print a line to stderr, so that programs that read our output do not see it."""
-    print(text, file=sys.stderr)
+    print(text, file=sys.stderr)  # with stderr closed, main() has opened another: None would stand for stdout
 
 
 def _console():

@@ -1,14 +1,18 @@
 """`pegasos predict`: labels of the rows of a file from a saved model."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pegasos.cli import options
-from pegasos.cli.options import with_examples
+from pegasos.cli.options import takes_table, with_examples
+
+CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")  # what ends lines and fields for some reader
 
 
+@takes_table
 @with_examples(
     "pegasos predict digits.safetensors rows.csv",
     "pegasos predict model.safetensors test.libsvm -o labels.txt",
@@ -19,9 +23,10 @@ def predict(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the labels there.")
     ] = None,
-    label: options.Label = None,
     scores: Annotated[bool, typer.Option("--scores", help="Print the scores of the classes, too, after tabs.")] = False,
     json: options.Json = False,
+    *,
+    table: dict[str, Any],
 ) -> None:
     """Predict the labels of DATA, one per line; where DATA has labels, say how many are right."""
     import pegasos
@@ -29,18 +34,21 @@ def predict(
     from pegasos.cli import output as out
     from pegasos.cli.data import load_rows_like
     from pegasos.cli.model import rows_for, svm_of
+    from pegasos.io.scaling import scaling_from
 
     out.check_outputs(output, inputs=(model, data))
     loaded = pegasos.load(model)
-    rows = load_rows_like(data, training_layout(loaded, storage.describe(model)["about"]), label)
+    about = storage.describe(model)["about"] or {}
+    rows = load_rows_like(data, training_layout(loaded, about) | table, scaling_from(about.get("scaling")))
+    check_place_of_labels(loaded, rows, guessed=table["label"] is None)
     X = rows_for(rows.X, loaded)
     predicted = loaded.predict(X)
     right = None if rows.y is None else score_of(loaded, X, rows)
-    table = loaded.decision_function(X) if scores and hasattr(loaded, "decision_function") else None
+    shown = loaded.decision_function(X) if scores and hasattr(loaded, "decision_function") else None
     if json:
-        _write(_as_json(predicted, right, table), output)
+        _write(_as_json(predicted, right, shown), output)
         return
-    _write("".join(line + "\n" for line in lines_of(predicted, table)), output)
+    _write("".join(line + "\n" for line in lines_of(predicted, shown)), output)
     if right is not None:
         name = "accuracy" if hasattr(svm_of(loaded), "classes_") else "R²"
         out.note(f"{name} {right:.4f} on {rows.X.shape[0]} rows")
@@ -50,8 +58,8 @@ def training_layout(model, about) -> dict[str, Any]:
     """Arguments of `load` for files like the training file, from the valid ones of the entries in a model file."""
     from pegasos.cli.model import svm_of
 
-    about = about if isinstance(about, dict) else {}
-    names, label, first = (about.get(key) for key in ("feature_names", "usual_label", "first_index"))
+    keys = ("feature_names", "usual_label", "usual_drop", "first_index")
+    names, label, drop, first = (about.get(key) for key in keys)
     n_features = svm_of(model).n_features_in_
     known = isinstance(names, list) and len(names) == n_features and all(isinstance(name, str) for name in names)
     return {
@@ -59,18 +67,39 @@ def training_layout(model, about) -> dict[str, Any]:
         "feature_names": names if known else None,
         "usual_label": label if isinstance(label, str) else None,
         "first_index": first if first in (0, 1) else None,
+        "usual_drop": [column for column in drop if type(column) in (str, int)] if isinstance(drop, list) else [],
     }
+
+
+def check_place_of_labels(model, rows, guessed: bool) -> None:
+    """Raise DataError if the labels of a file without names are guessed to be where no class of the model stands."""
+    from pegasos.cli.model import svm_of
+    from pegasos.io import DataError
+
+    known = getattr(svm_of(model), "classes_", None)
+    if not guessed or rows.y is None or rows.feature_names is not None or rows.format not in ("csv", "text"):
+        return
+    if known is None or known.dtype.kind == "U" or rows.y.dtype.kind == "U":
+        return
+    if not set(known.tolist()) & set(rows.y.tolist()):
+        raise DataError(
+            f"{rows.name} holds {rows.y[0]} where its label should be, which is no class of the model: --label says "
+            "which column holds the labels, --drop leaves a column out."
+        )
 
 
 def score_of(model, X, rows) -> float | None:
     """The accuracy or R² of the predictions; None, with a warning, where the labels of the file are of another kind."""
     import warnings
 
+    import numpy as np
+
     from pegasos.cli.model import svm_of
 
     known = svm_of(model).classes_ if hasattr(svm_of(model), "classes_") else None
     words = rows.y.dtype.kind == "U"
-    if words != (known is not None and known.dtype.kind == "U"):
+    fractions = known is not None and rows.y.dtype.kind == "f" and (rows.y != np.floor(rows.y)).any()
+    if fractions or words != (known is not None and known.dtype.kind == "U"):
         warnings.warn(
             f"The labels of {rows.name} are of another kind than the model's and are not compared.", stacklevel=2
         )
@@ -90,10 +119,10 @@ def lines_of(predicted, scores=None) -> list[str]:
 
 
 def label_text(label) -> str:
-    """A label as text; 1.0 as "1"."""
+    """A label as text in a line: 1.0 as "1", line breaks and tabs as backslashes and letters."""
     if isinstance(label, float) and label.is_integer() and abs(label) < 1e15:
         return str(int(label))
-    return str(label)
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), str(label))
 
 
 def _as_json(predicted, right: float | None, scores) -> str:

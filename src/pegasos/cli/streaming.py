@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pegasos.cli.data import load_rows_like, test_share
+from pegasos.cli.data import HINT, layout_of, load_rows_like, test_share, warn_of_many
 from pegasos.cli.model import scaler_for_range, scaler_name, svm_of, with_scaler
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class StreamedData:
     test: Source | None  # test rows
     split: Split | None  # which rows of the file are held out, where `test` is the file itself
     fingerprint: str | None = None  # unknown: it would take one more reading
+    scaling: None = None  # files are read as they are
 
     @property
     def name(self) -> str:
@@ -52,12 +54,17 @@ class StreamedData:
         """Where features of LIBSVM text count from."""
         return self.source.first_index
 
+    @property
+    def left_out(self) -> Sequence[str | int]:
+        """Columns of a table that were left out on purpose."""
+        return self.source.left_out
+
     def facts(self) -> dict[str, Any]:
         """Facts about the data for a report."""
         return {"name": self.name, "source": str(self.source.path), **self.found.survey.facts}
 
 
-def source_for(how: str, data: str, label: str | None, svm) -> Source | None:
+def source_for(how: str, data: str, table: dict[str, Any], svm) -> Source | None:
     """The source to stream a file from, or None for data that is read into memory."""
     if how not in CHOICES:
         raise ValueError(f"--stream {how!r} is not known; choose from {', '.join(CHOICES)}.")
@@ -75,7 +82,7 @@ def source_for(how: str, data: str, label: str | None, svm) -> Source | None:
             return None
         raise ValueError(f"--stream yes: {missing}")
     try:
-        return open_source(data, label=label)
+        return open_source(data, **table)
     except NotInPieces:
         if how == "auto":
             return None
@@ -110,8 +117,11 @@ def available_memory() -> float:
     return float("inf")
 
 
-def fit(svm, source: Source, test: str | None, label: str | None, scale: str, seed: int) -> tuple[Any, StreamedData]:
+def fit(
+    svm, source: Source, test: str | None, table: dict[str, Any], scale: str, seed: int
+) -> tuple[Any, StreamedData]:
     """Fit on a stream; the model, with its scaler if there is one, and the data."""
+    from pegasos.estimators.totals import ClassTotals
     from pegasos.io import DataError
     from pegasos.streaming.prepare import Split
     from pegasos.streaming.training import fit_stream
@@ -124,27 +134,24 @@ def fit(svm, source: Source, test: str | None, label: str | None, scale: str, se
             raise DataError(
                 f"{source.name}: --test {test} leaves no rows to {'test with' if survey.n_rows else 'train on'}."
             )
+        if isinstance(survey.totals, ClassTotals) and survey.totals.labels.dtype.kind == "i":
+            warn_of_many(source.name, len(survey.totals.labels), survey.n_rows, HINT)
         return scaler_for_range(survey.sparse, survey.largest, scale)
 
     found = fit_stream(svm, source, scaler_for=scaler_for, scaling=scale, split=split, scored=True)
     model = with_scaler(svm, found.scaler)
     if share is not None:
         return model, StreamedData(source, found, source, split)
-    own = source.test_part() if test is None else test_source(test, source, label)
+    own = source.test_part() if test is None else test_source(test, source, table)
     return model, StreamedData(source, found, own, None)
 
 
-def test_source(test: str, source: Source, label: str | None) -> Source:
+def test_source(test: str, source: Source, table: dict[str, Any]) -> Source:
     """The source of a test file with the features of the training file; a known data set comes from memory."""
     from pegasos.io import DataError, NotInPieces, open_source
     from pegasos.io.source import InMemorySource
 
-    like: dict[str, Any] = {
-        "n_features": source.n_features,
-        "feature_names": source.feature_names,
-        "first_index": source.first_index,
-        "usual_label": source.label_name if source.label_name is not None else label,
-    }
+    like = layout_of(source, table)
     found: Source | None = None
     if not _is_known(test):
         with suppress(NotInPieces):

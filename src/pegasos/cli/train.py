@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from pegasos.cli import options
-from pegasos.cli.options import takes_parameters, with_examples
+from pegasos.cli.options import takes_parameters, takes_table, with_examples
 
 
 @with_examples(
@@ -16,11 +16,11 @@ from pegasos.cli.options import takes_parameters, with_examples
     "pegasos train big.svm --stream yes --lam 1e-6 --max-passes 3 --max-time 600 -o big.safetensors",
     "pegasos train mnist --kernel rbf --C 5 -o m.safetensors --checkpoint m.part --every 30 --resume",
 )
+@takes_table
 @takes_parameters
 def train(
     data: options.Data,
     output: options.Output = None,
-    label: options.Label = None,
     test: options.Test = None,
     scale: options.Scale = "auto",
     regression: options.Regression = False,
@@ -32,6 +32,7 @@ def train(
     every: options.Every = None,
     resume: options.Resume = False,
     *,
+    table: dict[str, Any],
     parameters: dict[str, str],
 ) -> None:
     """Train a support vector machine on DATA."""
@@ -55,17 +56,17 @@ def train(
     kept = checkpoint_from(checkpoint, every, resume)
     watched = out.on_terminal() and not json
     svm = new_estimator(given, regression, seed, verbose=int(watched)).set_params(checkpoint=kept)
-    source = streaming.source_for(stream, data, label, svm)
+    source = streaming.source_for(stream, data, table, svm)
     found: Any
     if source is not None:
-        model, found = streaming.fit(svm, source, test, label, scale, seed)
+        model, found = streaming.fit(svm, source, test, table, scale, seed)
         results_for = streaming.results_of
     else:
-        found = with_test_part(load_labelled(data, label, regression), test, label, seed)
+        found = with_test_part(load_labelled(data, table, regression), test, table, seed)
         model = with_scaler(svm, scaler_for(found.X, scale))
         results_for = partial(results_of, seconds=fit(model, found, recorded=report is not None))
     if output is not None:
-        save(model, output, found, label)
+        save(model, output, found, table)
     remove_checkpoint(kept, svm)
     results = results_for(model, found)
     page = page_of(model, found, results)
@@ -84,7 +85,7 @@ def fit(model, data, recorded: bool) -> float:
     return time.perf_counter() - started
 
 
-def save(model, path, data, label: str | None) -> None:
+def save(model, path, data, table: dict[str, Any]) -> None:
     """Save a model with facts about its training file that `pegasos predict` reads other files by."""
     import pegasos
     from pegasos.cli.output import command_line
@@ -93,7 +94,9 @@ def save(model, path, data, label: str | None) -> None:
         "data": data.name,
         "fingerprint": data.fingerprint,
         "feature_names": data.feature_names,
-        "usual_label": data.label_name if data.label_name is not None else label,
+        "usual_label": data.label_name if data.label_name is not None else table["label"],
+        "usual_drop": list(data.left_out),
+        "scaling": None if data.scaling is None else data.scaling.as_json(),
         "first_index": data.first_index,
         "command": command_line(),
     }

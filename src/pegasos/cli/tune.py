@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from pegasos.cli import options
-from pegasos.cli.options import check_seconds, takes_parameters, with_examples
+from pegasos.cli.options import check_seconds, takes_parameters, takes_table, with_examples
 
 DEFAULT_GRID = {"lam": [10.0**power for power in range(-6, 0)]}
 DEFAULT_RBF_GAMMAS = [0.25, 1.0, 4.0]  # times the gamma that "scale" stands for
@@ -16,11 +16,11 @@ MOST_HEATMAPS = 12
     "pegasos tune digits --kernel rbf --gamma 0.25,2 --lam 1e-5:10:7 --max-iter 1000,5000 --report out.html",
     "pegasos tune train.csv -o best.safetensors",
 )
+@takes_table
 @takes_parameters
 def tune(
     data: options.Data,
     output: options.Output = None,
-    label: options.Label = None,
     cv: Annotated[int, typer.Option("--cv", min=2, help="Folds.")] = 5,
     scoring: Annotated[str | None, typer.Option("--scoring", metavar="NAME", help="A scorer of scikit-learn.")] = None,
     time_limit: Annotated[
@@ -32,6 +32,7 @@ def tune(
     report: options.Report = None,
     json: options.Json = False,
     *,
+    table: dict[str, Any],
     parameters: dict[str, str],
 ) -> None:
     """Find the best parameters for DATA.
@@ -51,7 +52,7 @@ def tune(
     svm = checked_estimator(fixed, grid, scoring, regression, seed)
     check_scale(scale)
     out.check_outputs(output, report=report, inputs=(data,))
-    found = load_labelled(data, label, regression)
+    found = load_labelled(data, table, regression)
     check_classes(found, regression)
     scaler = scaler_for(found.X, scale)
     model = with_scaler(svm, scaler)
@@ -69,7 +70,7 @@ def tune(
     if not search.best_score_ > float("-inf"):
         raise ValueError(f"No combination could be scored on {found.name}; try another --scoring or --time-limit.")
     if output is not None:
-        save(search.best_estimator_, output, found, label)
+        save(search.best_estimator_, output, found, table)
     results = results_of(search, grid, prefix, seconds)
     page = page_of(search, found, grid, prefix, results)
     out.write_report(page, report)

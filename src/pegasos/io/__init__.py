@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from pegasos.io.dataset import DataError, Dataset
+from pegasos.io.options import ReadOptions
 from pegasos.io.reading import open_source, read
 from pegasos.io.source import NotInPieces
 
-__all__ = ["DataError", "Dataset", "NotInPieces", "open_source", "read"]
+__all__ = ["DataError", "Dataset", "NotInPieces", "ReadOptions", "open_source", "read"]

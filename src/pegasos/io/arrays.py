@@ -233,7 +233,7 @@ class ArraySource(SlicedSource):
 
 def open_arrays(path: Path, kind: str, options: ReadOptions, chunk: int) -> ArraySource:
     """The source of an npz ("zip") or HDF5 file. Nothing in it is run: pickled objects are refused."""
-    options.check_no_label_choice(path.name, "here the labels are the array y")
+    options.check_no_table(path.name, "here the labels are the array y")
     arrays, roles = _npz_arrays(path) if kind == "zip" else _hdf5_arrays(path)
     source = ArraySource(path, "npz" if kind == "zip" else kind, arrays, roles, chunk)
     assert source.n_features is not None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from pegasos.io.scaling import Scaling
 from pegasos.utils.fingerprint import fingerprint
 
 LARGEST = 1e100  # squares of larger numbers overflow
@@ -31,6 +32,8 @@ class Dataset:
     label_name: str | None = None
     image_shape: tuple[int, int] | None = None
     first_index: int | None = None  # of LIBSVM text: whether its features count from 0 or from 1
+    left_out: list[str | int] = field(default_factory=list)  # columns of a table, by name or number
+    scaling: Scaling | None = None  # what the loader did to the features
 
     @property
     def n_features(self) -> int:

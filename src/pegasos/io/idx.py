@@ -15,13 +15,14 @@ from pegasos.io.dataset import DataError, Dataset
 from pegasos.io.detect import decompressed, kind_of, kind_of_file
 from pegasos.io.labels import labels_from_array
 from pegasos.io.options import ReadOptions
+from pegasos.io.scaling import Scaling
 
 _TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
 def read_idx(path: Path, data: bytes, options: ReadOptions) -> Dataset:
     """The Dataset of a file of images, with the labels beside it, and the test part if it is the training part."""
-    options.check_no_label_choice(path.name, "the labels of an IDX file are in a file of their own")
+    options.check_no_table(path.name, "the labels of an IDX file are in a file of their own")
     images = _array(path.name, data)
     if images.ndim == 1:
         beside = path.name.replace("labels", "images").replace("idx1", "idx3")
@@ -30,7 +31,7 @@ def read_idx(path: Path, data: bytes, options: ReadOptions) -> Dataset:
     X, shape = _rows(path.name, images)
     options.check_width(path.name, X.shape[1])
     y = _labels(path, len(X), required=options.width is None)
-    dataset = Dataset(path.name, X, y, source=str(path), format="idx", image_shape=shape)
+    dataset = Dataset(path.name, X, y, source=str(path), format="idx", image_shape=shape, scaling=_scaling(images))
     test = _existing(path, path.name.replace("train", "t10k")) if path.name.startswith("train") else None
     if test is not None:
         dataset.X_test, test_shape = _rows(test.name, _array(test.name, _bytes(test)))
@@ -62,9 +63,13 @@ def _rows(name: str, images: np.ndarray) -> tuple[np.ndarray, tuple[int, int] | 
         raise DataError(f"{name} has shape {images.shape}; images are needed.")
     shape = (images.shape[1], images.shape[2]) if images.ndim == 3 else None
     rows = check_finite(name, "the images", as_floats(name, "the images", images.reshape(len(images), -1)))
-    if images.dtype.itemsize == 1 and images.dtype.kind == "u":
-        rows /= np.float32(255)
-    return rows, shape
+    scaling = _scaling(images)
+    return rows if scaling is None else scaling.apply(rows), shape
+
+
+def _scaling(images: np.ndarray) -> Scaling | None:
+    """What is done to pixels from 0 to 255."""
+    return Scaling(divisor=255.0) if images.dtype.itemsize == 1 and images.dtype.kind == "u" else None
 
 
 def _labels(path: Path, n_rows: int, *, required: bool) -> np.ndarray | None:

@@ -2,41 +2,64 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from pegasos.io.dataset import DataError
-from pegasos.io.fields import MISSING, NUMBER
+from pegasos.io.fields import BLANKS, MISSING, NUMBER, with_point
 
 _CODE = re.compile(r"[+-]?0[0-9]", re.A)  # 007 is the name of a class, not the number 7
+_WHOLE = re.compile(r"[+-]?[0-9]+", re.A)
+_MOST_DIGITS = 20  # of a whole number of 64 bits, with its sign
 _EXACT = 2.0**53  # a float64 holds every whole number up to here
 
 
 def labels_from_text(
-    tokens: Sequence[str], place: Callable[[int], str], *, optional: bool = False, text_labels: bool = False
+    tokens: Sequence[str],
+    place: Callable[[int], str],
+    *,
+    optional: bool = False,
+    text_labels: bool = False,
+    decimal: str = ".",
 ):
     """Labels as an array; None if they are `optional` and missing in every row.
 
     `place` gives the beginning of a sentence about a row. With `text_labels` they stay text even where all are numbers,
-    because labels in other parts of the file are text.
+    because labels in other parts of the file are text. `decimal` is how decimals are written.
     """
     distinct = set(tokens)
-    missing = distinct & MISSING
+    missing = {token for token in distinct if token.strip(BLANKS) in MISSING}
     if missing:
         if optional and missing == distinct:
             return None
         raise DataError(f"{place(_first(tokens, missing))}, the label is missing; fill it in or drop the row.")
-    if not text_labels and all(NUMBER.fullmatch(token) and not _CODE.match(token) for token in distinct):
-        values = {token: float(token) for token in distinct}
-        strange = {token for token, value in values.items() if not np.isfinite(value)}
-        if strange:
-            row = _first(tokens, strange)
-            raise DataError(f"{place(row)}, the label is {tokens[row]}; labels must be finite.")
-        return whole_if_possible(np.array([values[token] for token in tokens]))
-    return np.array(tokens, dtype=str)
+    values = None if text_labels else _numbers({token: with_point(token, decimal) for token in distinct})
+    if values is None:
+        return np.array(tokens, dtype=str)
+    strange = {token for token, value in values.items() if not math.isfinite(value)}
+    if strange:
+        row = _first(tokens, strange)
+        raise DataError(f"{place(row)}, the label is {tokens[row]}; labels must be finite.")
+    return whole_if_possible(np.array([values[token] for token in tokens]))
+
+
+def _numbers(tokens: dict[str, str]) -> dict[str, Any] | None:
+    """Numbers by the text they are written as; None if one is none, or a whole one that would lose its last digit."""
+    if not all(NUMBER.fullmatch(token) and not _CODE.match(token) for token in tokens.values()):
+        return None
+    if all(_WHOLE.fullmatch(token) for token in tokens.values()):
+        if all(len(token) <= _MOST_DIGITS and -(2**63) <= int(token) < 2**63 for token in tokens.values()):
+            return {text: int(token) for text, token in tokens.items()}
+        return None
+    whole = [token for token in tokens.values() if _WHOLE.fullmatch(token)]
+    if any(len(token) > _MOST_DIGITS or int(float(token)) != int(token) for token in whole):
+        return None
+    return {text: float(token) for text, token in tokens.items()}
 
 
 def whole_if_possible(values: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ class ParquetSource(Source):
 
     def __init__(self, path: Path, options: ReadOptions, chunk: int):
         super().__init__(path)
+        options.check_no_text(path.name)
         with self._opened() as file:
             groups = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
             self.names = _without_index(file.schema_arrow.empty_table()).column_names

@@ -11,32 +11,15 @@ from pegasos.io.options import ReadOptions
 from pegasos.io.source import CHUNK, NotInPieces, Source
 
 
-def read(
-    path: str | os.PathLike,
-    *,
-    label: str | int | None = None,
-    n_features: int | None = None,
-    feature_names: list[str] | None = None,
-    first_index: int | None = None,
-    usual_label: str | int | None = None,
-) -> Dataset:
+def read(path: str | os.PathLike, **options) -> Dataset:
     """Read rows and labels from a file.
 
     Parameters
     ----------
     path : str or path-like
         The file. Its format is told by its content, not by its name.
-    label : str or int, default=None
-        The label column of a table: a name of its header, or a number counted from 0 (negative ones from the end);
-        None: the last one.
-    n_features : int, default=None
-        For rows to predict: the number of features of the model. Labels may then be missing.
-    feature_names : list of str, default=None
-        For rows to predict: the features of the model, which are found by name in a file with a header.
-    first_index : {0, 1}, default=None
-        Where the features of LIBSVM text count from in the training file; None: from 1 unless a 0 occurs.
-    usual_label : str or int, default=None
-        The label column of the training file, which this file may have, too.
+    **options
+        How it is to be read: the attributes of `pegasos.io.ReadOptions`, such as ``label``, ``drop`` and ``header``.
 
     Returns
     -------
@@ -50,22 +33,22 @@ def read(
     """
     path = Path(path)
     check_readable(path)
-    options = ReadOptions(label, usual_label, n_features, feature_names, first_index)
+    asked = ReadOptions(**options)
     with open(path, "rb") as file:
         kind = kind_of_file(file)
         if kind in ("zip", "hdf5", "parquet"):
-            return _binary_source(path, kind, options, CHUNK).read()
+            return _binary_source(path, kind, asked, CHUNK).read()
         data = decompressed(path.name, file, kind)
     inner = kind_of(data)
     if inner == "idx":
         from pegasos.io.idx import read_idx
 
-        return read_idx(path, data, options)
+        return read_idx(path, data, asked)
     if inner != "text":
         raise DataError(f"{path.name} is a {inner} file packed with {kind}; unpack it first.")
     from pegasos.io.text.sources import text_in_memory
 
-    return text_in_memory(path, data, options).read()
+    return text_in_memory(path, data, asked).read()
 
 
 def open_source(path: str | os.PathLike, *, chunk: int = CHUNK, **options) -> Source:

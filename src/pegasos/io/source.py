@@ -18,6 +18,7 @@ import numpy as np
 
 from pegasos.io.columns import Columns
 from pegasos.io.dataset import DataError, Dataset
+from pegasos.io.options import Column
 
 CHUNK = 1 << 21  # bytes: many chunks make a window, so that rows from all over the file meet in it
 
@@ -66,6 +67,8 @@ class Source:
         Of tables.
     label_column : int or None
         The number of the label column of a table, which a checkpoint keeps.
+    left_out : list
+        The columns of a table that were left out on purpose, by name or number.
     image_shape : tuple or None
         Of rows that are images.
     """
@@ -79,6 +82,7 @@ class Source:
     feature_names: list[str] | None = None
     label_name: str | None = None
     label_column: int | None = None
+    left_out: Sequence[Column] = ()
     image_shape: tuple[int, int] | None = None
 
     def __init__(self, path: Path):
@@ -107,6 +111,7 @@ class Source:
             label_name=self.label_name,
             image_shape=self.image_shape,
             first_index=self.first_index,
+            left_out=list(self.left_out),
         )
 
     def test_part(self) -> Source | None:
@@ -129,7 +134,7 @@ class Source:
         """Set what the columns of a table say of its rows."""
         self.n_features, self.feature_names = len(columns.features), columns.feature_names
         self.labelled, self.label_column = columns.label is not None, columns.label
-        self.label_name = columns.label_name
+        self.label_name, self.left_out = columns.label_name, columns.left_out
 
     def check_in_pieces(self) -> None:
         """Raise NotInPieces if this file can only be read whole."""

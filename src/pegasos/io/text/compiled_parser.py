@@ -1,4 +1,6 @@
-"""Large text to numbers: blocks of lines over threads, by compiled loops. The same results as `python_parser`.
+"""Large text to numbers: blocks of lines over threads, by compiled loops. The same results as by plain Python.
+
+Tables are read here if no field is quoted and decimals have a point.
 
 The blocks write into arrays that have room for every line and entry there can be; where comments and blank lines left
 gaps, what follows is moved up. Besides the text itself, only the memory of the numbers is needed. Numbers that the
@@ -17,8 +19,10 @@ from pegasos.backends.threads import in_parallel
 from pegasos.io.fields import bad_number
 from pegasos.io.text import python_parser, scan
 from pegasos.io.text.layout import TableLayout
-from pegasos.io.text.lines import Text, decoded, split
+from pegasos.io.text.lines import Text, decoded
 from pegasos.io.text.python_parser import LibsvmEntries
+from pegasos.io.text.records import records
+from pegasos.io.text.table_rows import features_of
 
 BLOCK = 1 << 20  # bytes: small enough to give every thread as much
 HARD = 64  # hard numbers that a block has room for at first
@@ -41,11 +45,11 @@ class _Block:
 
 
 def table_rows(text: Text, layout: TableLayout, text_labels: bool = False):
-    """As `python_parser.table_rows`, with the labels as numbers where all are, unless they are to be `text_labels`.
+    """Features and labels of a table: labels as numbers where all are, unless they are to be `text_labels`, or as text.
 
-    None if a line has to be read by `python_parser`.
+    None if a line has to be read by plain Python.
     """
-    columns = layout.columns
+    columns, dialect = layout.columns, layout.dialect
     buffer = np.frombuffer(text.data, np.uint8)
     blocks = _blocks(text.data, text.begin)
     n_rows = _count(buffer, blocks, scan.NEWLINE, "first_row", extra=1)
@@ -59,7 +63,16 @@ def table_rows(text: Text, layout: TableLayout, text_labels: bool = False):
     def read(block: _Block, hard: np.ndarray) -> int:
         rows = slice(block.first_row, None)
         block.rows, block.failed, block.text, n_hard = scan.scan_table(
-            buffer, block.begin, block.end, ord(layout.delimiter), places, X[rows], labels[rows], spans[rows], hard
+            buffer,
+            block.begin,
+            block.end,
+            ord(dialect.separator),
+            dialect.padded,
+            places,
+            X[rows],
+            labels[rows],
+            spans[rows],
+            hard,
         )
         return n_hard
 
@@ -67,8 +80,9 @@ def table_rows(text: Text, layout: TableLayout, text_labels: bool = False):
         column = columns.called(columns.features[place])
         X[block.first_row + row, place] = _hard_value(text, first, last, column)
 
-    def explain(position: int, line: str) -> None:
-        python_parser.table_row(text, position, split(line, layout.delimiter), layout)
+    def explain(failed: int) -> None:
+        for position, fields in islice(records(text, dialect, layout.width, failed), 1):
+            features_of(text, position, fields, layout)
 
     _read_all(blocks, read, buffer.size)
     if not _finished(text, blocks, set_hard, explain):
@@ -78,7 +92,8 @@ def table_rows(text: Text, layout: TableLayout, text_labels: bool = False):
     if columns.label is None:
         return X, None
     text_labels = text_labels or any(block.text for block in blocks)
-    return X, _label_tokens(text, spans[:n_rows]) if text_labels else labels[:n_rows]
+    tokens = _label_tokens(text, spans[:n_rows]) if text_labels else labels[:n_rows]
+    return None if tokens is None else (X, tokens)
 
 
 def libsvm_entries(text: Text, text_labels: bool = False) -> LibsvmEntries | None:
@@ -106,14 +121,21 @@ def libsvm_entries(text: Text, text_labels: bool = False) -> LibsvmEntries | Non
         entry += block.first_entry
         values[entry] = _hard_value(text, first, last, f"feature {indices[entry]}")
 
+    def explain(failed: int) -> None:
+        for row in islice(text.rows(failed), 1):  # none if what failed is a blank that only Python knows
+            python_parser.libsvm_row(text, *row)
+
     _read_all(blocks, read, buffer.size)
-    if not _finished(text, blocks, set_hard, lambda position, line: python_parser.libsvm_row(text, position, line)):
+    if not _finished(text, blocks, set_hard, explain):
         return None
     n_rows = _close_gaps(blocks, "first_row", "rows", lengths, labels, spans)
     n_entries = _close_gaps(blocks, "first_entry", "entries", values, indices)
     found: list | np.ndarray = labels[:n_rows]
     if text_labels or any(block.text for block in blocks):
-        found = [token or None for token in _label_tokens(text, spans[:n_rows])]
+        tokens = _label_tokens(text, spans[:n_rows])
+        if tokens is None or any(token and token.split() != [token] for token in set(tokens)):
+            return None  # a blank that only Python knows ends a label, or is a whole line
+        found = [token or None for token in tokens]
     rising = all(block.rising for block in blocks)
     return LibsvmEntries(values[:n_entries], indices[:n_entries], lengths[:n_rows], found, rising)
 
@@ -178,8 +200,7 @@ def _finished(text: Text, blocks: list[_Block], set_hard: Callable, explain: Cal
             if block.failed < 0 or first < block.failed:
                 set_hard(block, first, last, row, place)
         if block.failed >= 0:
-            for row in islice(text.rows(block.failed), 1):  # none if what failed is a blank that only Python knows
-                explain(*row)
+            explain(block.failed)
             return False
     return True
 
@@ -206,14 +227,13 @@ def _close_gaps(blocks: list[_Block], first: str, found: str, *arrays: np.ndarra
     return length
 
 
-def _label_tokens(text: Text, spans: np.ndarray) -> list:
-    """Labels as text, empty where there are none."""
+def _label_tokens(text: Text, spans: np.ndarray) -> list[str] | None:
+    """Labels as text, empty where there are none; None if one holds a lone return, which Python takes as a blank."""
     known: dict[bytes, str] = {}
     tokens = []
     for first, last in spans.tolist():
         token = text.data[first:last]
         if token not in known:
             known[token] = decoded(token)
-        quoted = b'"' in token and text.data[first - 1 : first] == b'"'
-        tokens.append(known[token].replace('""', '"') if quoted else known[token])
-    return tokens
+        tokens.append(known[token])
+    return None if any("\r" in label for label in known.values()) else tokens

@@ -1,17 +1,21 @@
-"""What the first rows of a text file tell: LIBSVM or a table, and the delimiter, header and columns of a table."""
+"""What the first rows of a text file tell: LIBSVM or a table, and the dialect, header and columns of a table."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
-from pegasos.io.columns import Columns, choose_columns
+from pegasos.io.columns import COUNTS, NAMES, Columns, choose_columns
 from pegasos.io.dataset import DataError
-from pegasos.io.fields import MISSING, is_number
+from pegasos.io.fields import BLANKS
 from pegasos.io.options import ReadOptions
-from pegasos.io.text.lines import BLANK, Text, split
+from pegasos.io.text.dialect import SAMPLE_BYTES, SAMPLE_LINES, find_dialect, first_records, is_enough
+from pegasos.io.text.header import header, is_word
+from pegasos.io.text.lines import BLANK, Text
+from pegasos.io.text.records import ANY, Dialect, Record, records
 
-SAMPLE_LINES, SAMPLE_BYTES = 50, 1 << 16  # what is enough to tell
+LEAST_COUNTED, LEAST_NAMED = 8, 3  # rows in which a first column that counts or names them does so by no chance
 _ENTRY = re.compile(r"(?:[0-9]+|qid):\S*", re.A)
 
 Line = tuple[int, str]  # its position in the text, and the line
@@ -22,14 +26,14 @@ class TableLayout:
     """How a table is laid out, which holds for all of its rows."""
 
     begin: int  # where they begin in the text
-    delimiter: str
+    dialect: Dialect
     width: int
     columns: Columns
 
     @property
     def format(self) -> str:
         """What a table of this kind is called."""
-        return "text" if self.delimiter == BLANK else "csv"
+        return "text" if self.dialect.separator == BLANK else "csv"
 
 
 def first_rows(text: Text) -> list[Line]:
@@ -37,20 +41,14 @@ def first_rows(text: Text) -> list[Line]:
     rows = []
     for position, line in text.rows():
         rows.append((position, line))
-        if _is_enough(rows):
+        if is_enough(rows):
             break
-    if not rows:
-        raise DataError(f"{text.name} is empty: it holds no rows.")
     return rows
 
 
 def has_first_rows(text: Text) -> bool:
     """Whether the beginning of a file holds all of its `first_rows`: more of the file would not change them."""
-    return any(True for _ in text.rows()) and _is_enough(first_rows(text))
-
-
-def _is_enough(rows: list[Line]) -> bool:
-    return len(rows) >= SAMPLE_LINES or (len(rows) >= 3 and rows[-1][0] > SAMPLE_BYTES)
+    return is_enough(first_rows(text))
 
 
 def is_libsvm(rows: list[Line]) -> bool:
@@ -64,53 +62,49 @@ def is_libsvm(rows: list[Line]) -> bool:
     return entries > others
 
 
-def table_layout(text: Text, rows: list[Line], options: ReadOptions) -> TableLayout:
-    """The layout of a table whose first rows are `rows`."""
-    delimiter = find_delimiter(rows)
-    names = header(rows, delimiter, options)
-    if names is not None and len(rows) == 1:
+def table_layout(text: Text, lines: list[Line], options: ReadOptions) -> TableLayout:
+    """The layout of a table whose first lines, without comments, are `lines`."""
+    shown = [line for _, line in lines] or _lines(text)
+    judged = find_dialect(text, shown, options, None if lines else ANY)
+    dialect, rows = judged.dialect, judged.rows
+    sample = text.data[text.begin : rows[-1][0] if rows else len(text.data)]
+    if not lines or b"#" in sample:  # what was a comment may be a row
+        widths = [len(fields) for _, fields in rows[1:] or rows]
+        rows = first_records(text, dialect, Counter(widths).most_common(1)[0][0] if widths else None)
+    if not rows:
+        next(records(text, dialect), None)  # raises an error if there is one
+        raise DataError(f"{text.name} is empty: it holds no rows.")
+    names = header(text, rows, dialect, options)
+    if names is not None:
+        names, rows = _checked(text, names, rows, dialect), rows[1:]
+    width = len(rows[0][1])
+    first = _first_column([fields[0] for _, fields in rows])
+    return TableLayout(rows[0][0], dialect, width, choose_columns(text.name, names, width, options, first))
+
+
+def _lines(text: Text) -> list[str]:
+    """The first lines that are not blank."""
+    head = text.data[text.begin : text.begin + SAMPLE_BYTES].decode("utf-8", "replace")
+    return [line for line in head.split("\n")[:SAMPLE_LINES] if line.strip()]
+
+
+def _checked(text: Text, names: list[str], rows: list[Record], dialect: Dialect) -> list[str]:
+    """The names of the columns, one for each: in text with blanks, an index has none."""
+    if len(rows) == 1:
         raise DataError(f"{text.name} holds only a header, and no rows.")
-    begin, first = rows[0] if names is None else rows[1]
-    width = len(split(first, delimiter))
-    if names is not None and len(names) != width:
+    width = len(rows[1][1])
+    if dialect.separator == BLANK and len(names) == width - 1:
+        names = ["", *names]
+    if len(names) != width:
         lines = [text.line_number(position) for position, _ in rows[:2]]
         raise DataError(f"{text.name}: line {lines[0]} has {len(names)} fields, but line {lines[1]} has {width}.")
-    return TableLayout(begin, delimiter, width, choose_columns(text.name, names, width, options))
+    return [name.strip(BLANKS) for name in names]
 
 
-def find_delimiter(rows: list[Line]) -> str:
-    """The delimiter that makes the most fields numbers."""
-    lines = [line.strip("\r") for _, line in rows]
-    semicolons = {line.count(";") for line in lines}
-    if len(semicolons) == 1 and semicolons != {0}:  # also where decimals are written with a comma
-        return ";"
-    candidates = [mark for mark in ",;\t" if any(mark in line for line in lines)]
-    if all(line.endswith("\t") for line in lines) or all(line.startswith("\t") for line in lines):
-        candidates = [mark for mark in candidates if mark != "\t"]  # tabs around lines are no empty columns
-    scores = [sum(is_number(field) for line in lines for field in split(line, mark)) for mark in [*candidates, BLANK]]
-    return [*candidates, BLANK][scores.index(max(scores))]
-
-
-def header(rows: list[Line], delimiter: str, options: ReadOptions) -> list[str] | None:
-    """The fields of the first line if they are the names of columns: text above numbers, or names in the options."""
-    table = [split(line, delimiter) for _, line in rows]
-    first = table[0]
-    numbers = [field for field in first if is_number(field)]
-    if len(numbers) == len(first) or len(set(numbers)) < len(numbers) or not all(map(str.isdecimal, numbers)):
-        return None  # names may be numbers, as 0, 1, 2, but not just any: a row with a slip in it is no header
-    if len(table) == 1:
-        return first if all(_is_word(field) for field in first) else None
-    label = options.label_column
-    asked = [label] if isinstance(label, str) and not is_number(label) else []
-    asked += options.feature_names or []
-    if asked and set(asked) <= set(first):
-        return first
-    for column, field in enumerate(first):
-        below = [row[column] for row in table[1:] if column < len(row) and row[column] not in MISSING]
-        if _is_word(field) and below and all(is_number(other) for other in below):
-            return first
-    return None
-
-
-def _is_word(field: str) -> bool:
-    return field not in MISSING and not is_number(field)
+def _first_column(fields: list[str]) -> str | None:
+    """What the first fields of the rows do to them, which an index does: count them, or give each its own name."""
+    numbers = [str(number) for number in range(len(fields) + 1)]
+    if len(fields) >= LEAST_COUNTED and [field.strip(BLANKS) for field in fields] in (numbers[:-1], numbers[1:]):
+        return COUNTS
+    named = len(set(fields)) == len(fields) >= LEAST_NAMED and all(map(is_word, fields))
+    return NAMES if named else None

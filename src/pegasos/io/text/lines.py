@@ -1,9 +1,8 @@
-"""The lines of a text file: where they are, and how they split into fields."""
+"""The bytes of a text file, and its lines."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -12,8 +11,6 @@ from pegasos.io.detect import HEAD, check_is_text
 BLANK = " "  # the delimiter of text whose fields are separated by any run of spaces and tabs
 SMALL = 1 << 18  # bytes that plain Python reads in less time than Numba takes to load
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_QUOTED = re.compile(r'"((?:[^"]|"")*)"[ \t\r]*')
-_QUOTED_BLANK = re.compile(r'"((?:[^"]|"")*)"(?=[ \t]|$)|([^ \t]+)')
 
 
 @dataclass(frozen=True)
@@ -24,6 +21,7 @@ class Text:
     data: bytes
     begin: int = 0
     lines_before: Callable[[], int] = int  # of the file; a function, as only errors ask and counting reads the file
+    in_pieces: bool = False  # whether it is a piece of a file whose other pieces are read apart
 
     def rows(self, begin: int | None = None) -> Iterator[tuple[int, str]]:
         """(position, line) of all lines that are neither blank nor a comment."""
@@ -71,38 +69,3 @@ def decoded(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode("latin-1")
-
-
-def split(line: str, delimiter: str) -> list[str]:
-    """The fields of a line without the blanks and quotes around them."""
-    if '"' in line:
-        return _split_quoted(line.rstrip("\r"), delimiter)
-    if delimiter == BLANK:
-        return line.replace("\r", " ").split()
-    return [field.strip(" \t\r") for field in line.split(delimiter)]
-
-
-def _split_quoted(line: str, delimiter: str) -> list[str]:
-    """The same where fields may be quoted: `"a, b", 1`. A quote within a field, or one that is left open, is text."""
-    if delimiter == BLANK:
-        matches = _QUOTED_BLANK.finditer(line.strip(" \t"))
-        return [match[2] if match[1] is None else _unquoted(match[1]) for match in matches]
-    blanks = " \r" if delimiter == "\t" else " \t\r"
-    fields, at = [], 0
-    while True:
-        while at < len(line) and line[at] in blanks:
-            at += 1
-        end = line.find(delimiter, at)
-        end = len(line) if end < 0 else end
-        field = line[at:end].strip(" \t\r")
-        match = _QUOTED.match(line, at)
-        if match and line[match.end() : match.end() + 1] in ("", delimiter):
-            field, end = _unquoted(match[1]), match.end()
-        fields.append(field)
-        if end >= len(line):
-            return fields
-        at = end + 1
-
-
-def _unquoted(field: str) -> str:
-    return field.replace('""', '"').strip(" \t\r")

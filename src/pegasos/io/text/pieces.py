@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -66,14 +66,15 @@ class FilePieces(Pieces):
 
     def whole(self) -> Text:
         """All pieces together."""
-        return self._text(self.begin, b"".join(read().text.data for read in self.tasks(None)))
+        text = self._text(self.begin, b"".join(read().text.data for read in self.tasks(None)))
+        return replace(text, in_pieces=False)
 
     def _piece(self, begin: int, data: bytes, share: float) -> Piece:
         return Piece(begin, self._text(begin, data), share)
 
     def _text(self, begin: int, data: bytes) -> Text:
         data = data if self.newline == b"\n" else data.replace(self.newline, b"\n")
-        return Text(self.path.name, data, 0, partial(self._lines_before, begin))
+        return Text(self.path.name, data, 0, partial(self._lines_before, begin), in_pieces=True)
 
     def _lines_before(self, position: int) -> int:
         """Lines of the file before a position."""

@@ -1,4 +1,4 @@
-"""Text to numbers in plain Python: for small files, and to say what is wrong with a line.
+"""LIBSVM text to numbers in plain Python: for small files, and to say what is wrong with a line.
 
 `compiled_parser` gives the same for large files. Small ones do not wait for Numba, which takes longer to load than they
 take to read.
@@ -13,8 +13,7 @@ import numpy as np
 
 from pegasos.io.dataset import DataError
 from pegasos.io.fields import bad_number, finite_number
-from pegasos.io.text.layout import TableLayout
-from pegasos.io.text.lines import Text, split
+from pegasos.io.text.lines import Text
 
 _ENTRY = re.compile(r"([0-9]+):(.*)", re.A | re.S)
 LARGEST_INDEX = 2**31 - 2  # scipy's sparse matrices count columns in 32 bits
@@ -35,38 +34,6 @@ class LibsvmEntries:
 class _EntryLists:
     values: list[float] = field(default_factory=list)
     indices: list[int] = field(default_factory=list)
-
-
-def table_rows(text: Text, layout: TableLayout) -> tuple[np.ndarray, list[str] | None]:
-    """Features and label fields of the rows of a table."""
-    columns = layout.columns
-    rows: list[list[float]] = []
-    labels: list[str] = []
-    for position, line in text.rows():
-        fields = split(line, layout.delimiter)
-        rows.append(table_row(text, position, fields, layout))
-        if columns.label is not None:
-            labels.append(fields[columns.label])
-    X = np.array(rows, dtype=np.float64).reshape(len(rows), len(columns.features))
-    return X, None if columns.label is None else labels
-
-
-def table_row(text: Text, position: int, fields: list[str], layout: TableLayout) -> list[float]:
-    """The features in the fields of the line at a position."""
-    width, columns = layout.width, layout.columns
-    if len(fields) != width:
-        line = text.line_number(position)
-        open_quote = any(f.startswith('"') for f in fields)
-        hint = "; a quoted field must end in its line" if open_quote else ""
-        raise DataError(f"{text.name}: line {line} has {len(fields)} fields, but the first row has {width}{hint}.")
-    values = []
-    for column in columns.features:
-        value = finite_number(fields[column])
-        if value is None:
-            place = f"line {text.line_number(position)}"
-            raise bad_number(text.name, columns.called(column), fields[column], place)
-        values.append(value)
-    return values
 
 
 def libsvm_entries(text: Text) -> LibsvmEntries:

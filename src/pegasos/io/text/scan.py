@@ -7,7 +7,9 @@ import numpy as np
 from pegasos.io.text.numbers import GOOD, HARD, NO_NUMBER, parse_number
 from pegasos.utils.jit import njit
 
-TAB, NEWLINE, RETURN, SPACE, QUOTE, HASH, COMMA, COLON = 9, 10, 13, 32, 34, 35, 44, 58
+TAB, NEWLINE, RETURN, SPACE, HASH, COMMA, COLON = 9, 10, 13, 32, 35, 44, 58
+
+EXACT = 2.0**53  # a float64 holds every whole number below
 
 
 @njit(nogil=True)
@@ -57,28 +59,46 @@ def _is_query(buffer, i, end):
 
 
 @njit(nogil=True)
-def _skip_text(buffer, i, end, delimiter, quoted):
-    """The end of a field of text: its delimiter, or its closing quote, or the end of the line."""
+def _skip_text(buffer, i, end, delimiter):
+    """The end of a field of text: its delimiter, or the end of the line."""
     while i < end and buffer[i] != NEWLINE:
-        if quoted:
-            if buffer[i] == QUOTE:
-                if i + 1 >= end or buffer[i + 1] != QUOTE:
-                    break
-                i += 1
-        elif buffer[i] == delimiter or (delimiter == SPACE and (buffer[i] == TAB or buffer[i] == RETURN)):
+        if buffer[i] == delimiter or (delimiter == SPACE and (buffer[i] == TAB or buffer[i] == RETURN)):
             break
         i += 1
     return i
 
 
 @njit(nogil=True)
-def _stripped(buffer, begin, end):
-    """A stretch without the blanks around it."""
-    while begin < end and (buffer[begin] == SPACE or buffer[begin] == RETURN or buffer[begin] == TAB):
-        begin += 1
-    while begin < end and (buffer[end - 1] == SPACE or buffer[end - 1] == RETURN or buffer[end - 1] == TAB):
+def _stripped(buffer, begin, end, padded):
+    """A stretch without the returns behind it, and, if it is padded, without the blanks around it."""
+    while begin < end and (buffer[end - 1] == RETURN or (padded and _is_blank(buffer[end - 1]))):
         end -= 1
+    while padded and begin < end and _is_blank(buffer[begin]):
+        begin += 1
     return begin, end
+
+
+@njit(nogil=True, inline="always")
+def _is_blank(byte):
+    return byte in (SPACE, RETURN, TAB)
+
+
+@njit(nogil=True)
+def _fields(buffer, i, end, delimiter):
+    """How many fields a line has."""
+    found = 1
+    if delimiter == SPACE:
+        found = 0
+        while i < end and buffer[i] != NEWLINE:
+            i = _skip_blanks(buffer, i, end, True)
+            if i < end and buffer[i] != NEWLINE:
+                found += 1
+            i = _skip_text(buffer, i, end, delimiter)
+        return found
+    while i < end and buffer[i] != NEWLINE:
+        found += buffer[i] == delimiter
+        i += 1
+    return found
 
 
 @njit(nogil=True)
@@ -91,23 +111,26 @@ def _note_hard(hard, n_hard, begin, end, row, place):
 
 @njit(nogil=True)
 def _note_label(buffer, start, end, labels, spans, row):
-    """Keep a label as a number, and where it stands; whether it is text, or for another reason not a plain number."""
+    """Keep a label as a number, and where it stands; whether it is text, or for another reason not a plain number.
+
+    Numbers that a float may not tell apart are none: there are no two floats for 2^53 and the number after it.
+    """
     spans[row, 0], spans[row, 1] = start, end
     labels[row], behind, state = parse_number(buffer, start, end)
     sign = start < end and (buffer[start] == 45 or buffer[start] == 43)
     digit = start + 1 if sign else start
     code = digit + 1 < end and buffer[digit] == 48 and 48 <= buffer[digit + 1] <= 57  # 007 is a name
-    return state != GOOD or behind != end or code
+    return state != GOOD or behind != end or code or abs(labels[row]) >= EXACT
 
 
 @njit(nogil=True)
-def scan_table(buffer, begin, end, delimiter, places, X, labels, spans, hard):
-    """Read the lines of buffer[begin:end] into rows of X.
+def scan_table(buffer, begin, end, delimiter, padded, places, X, labels, spans, hard):
+    """Read the lines of buffer[begin:end], in which nothing is quoted, into rows of X.
 
     `places` has for each column its place in X, -1 for the label and -2 for one to leave out; `delimiter` is SPACE for
-    any run of blanks. `spans` receives where each label stands. Returns the rows read, the beginning of the first line
-    that is no row (-1: none), whether a label is text, and how many numbers are hard; as many as fit are in `hard` as
-    (begin, end, row, place).
+    any run of blanks; `padded` says whether blanks around a label are left out. `spans` receives where each label
+    stands. Returns the rows read, the beginning of the first line that is no row (-1: none), whether a label is text,
+    and how many numbers are hard; as many as fit are in `hard` as (begin, end, row, place).
     """
     row = n_hard = 0
     text = False
@@ -118,34 +141,28 @@ def scan_table(buffer, begin, end, delimiter, places, X, labels, spans, hard):
         line = i
         i = _skip_blanks(buffer, i, end, True)
         if i >= end or buffer[i] == NEWLINE or buffer[i] == HASH:
+            if i < end and buffer[i] == HASH and _fields(buffer, i, end, delimiter) == places.size:
+                return row, line, text, n_hard  # not certainly a comment
             i = _next_line(buffer, i, end)
             continue
         i = line
         for column in range(places.size):
-            i = _skip_blanks(buffer, i, end, tabs)
-            quoted = i < end and buffer[i] == QUOTE
-            i += quoted
-            start = i
             if places[column] >= 0:
-                if quoted:
-                    start = i = _skip_blanks(buffer, i, end, True)
+                start = i = _skip_blanks(buffer, i, end, tabs)
                 value, i, state = parse_number(buffer, i, end)
                 if state == NO_NUMBER:
                     return row, line, text, n_hard
                 X[row, places[column]] = value
                 if state == HARD:
                     n_hard = _note_hard(hard, n_hard, start, i, row, places[column])
-                if quoted:
-                    i = _skip_blanks(buffer, i, end, True)
             else:
-                i = _skip_text(buffer, i, end, delimiter, quoted)
+                if blanks:
+                    i = _skip_blanks(buffer, i, end, tabs)
+                start = i
+                i = _skip_text(buffer, i, end, delimiter)
                 if places[column] == -1:
-                    start, stop = _stripped(buffer, start, i)
+                    start, stop = _stripped(buffer, start, i, padded)
                     text |= _note_label(buffer, start, stop, labels, spans, row)
-            if quoted:
-                if i >= end or buffer[i] != QUOTE:
-                    return row, line, text, n_hard
-                i += 1
             behind = i
             i = _skip_blanks(buffer, i, end, tabs)
             if column < places.size - 1:

@@ -56,7 +56,7 @@ class LibsvmSource(TextSource):
 
     def __init__(self, path: Path, pieces: Pieces, options: ReadOptions, labelled: bool):
         super().__init__(path, pieces, options)
-        options.check_no_label_choice(path.name, "in a LIBSVM file it is the first entry of each line")
+        options.check_no_table(path.name, "in a LIBSVM file it is the first entry of each line")
         self.n_features, self.first_index, self.labelled = options.width, options.first_index, labelled
         self.unseen: set[int] = set()
 
@@ -136,7 +136,7 @@ def text_in_memory(path: Path, data: bytes, options: ReadOptions) -> TextSource:
 def _source_of(path: Path, text: Text, options: ReadOptions, pieces: Callable[[int], Pieces]) -> TextSource:
     """The source of a file that begins with `text`; `pieces` are those of its rows from a position on."""
     rows = first_rows(text)
-    if is_libsvm(rows):
+    if rows and is_libsvm(rows):
         labelled = ":" not in rows[0][1].split()[0]
         return LibsvmSource(path, pieces(text.begin), options, labelled)
     layout = table_layout(text, rows, options)

@@ -1,7 +1,7 @@
-"""Tables in text: CSV, TSV, semicolons, and fields separated by any run of spaces and tabs.
+"""Tables in text: CSV, TSV, semicolons, bars, and fields separated by any run of spaces and tabs.
 
 `table_values` is the one place where the text of a table becomes rows and labels; which parser does it is decided here
-and nowhere else.
+and nowhere else: Python's csv module for small tables; of large ones, ours for plain numbers and pyarrow for the rest.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from pegasos.io.labels import labels_from_text, whole_if_possible
-from pegasos.io.text import python_parser
+from pegasos.io.text import table_rows
 from pegasos.io.text.layout import TableLayout
 from pegasos.io.text.lines import Text, is_large
 
@@ -25,16 +25,21 @@ def table_values(text: Text, layout: TableLayout, *, optional: bool = False, tex
         return X, None
     if isinstance(labels, np.ndarray):
         return X, whole_if_possible(labels)
-    place = lambda row: text.in_line(text.row_position(row))
-    return X, labels_from_text(labels, place, optional=optional, text_labels=text_labels)
+    place = lambda row: table_rows.in_row(text, layout, row)
+    decimal = layout.dialect.decimal
+    return X, labels_from_text(labels, place, optional=optional, text_labels=text_labels, decimal=decimal)
 
 
 def _parsed(text: Text, layout: TableLayout, text_labels: bool) -> tuple[np.ndarray, list[str] | np.ndarray | None]:
     """Features, and labels as text or, where all of them are, as numbers."""
+    parsed = None
     if is_large(text):
-        from pegasos.io.text import compiled_parser
+        if layout.dialect.decimal == "." and text.data.find(b'"', text.begin) < 0:
+            from pegasos.io.text import compiled_parser
 
-        parsed = compiled_parser.table_rows(text, layout, text_labels)
-        if parsed is not None:
-            return parsed
-    return python_parser.table_rows(text, layout)
+            parsed = compiled_parser.table_rows(text, layout, text_labels)
+        else:
+            from pegasos.io.text import arrow_parser
+
+            parsed = arrow_parser.table_rows(text, layout)
+    return table_rows.table_rows(text, layout) if parsed is None else parsed
