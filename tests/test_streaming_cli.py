@@ -178,29 +178,29 @@ def large(monkeypatch):
 def test_large_files_are_streamed_where_the_parameters_allow_it(name, folder, large):
     linear, kernel = pegasos.PegasosClassifier(), pegasos.PegasosClassifier(kernel="rbf")
     path = str(folder / name)
-    assert streaming.source_for("auto", path, None, linear).name == name
-    assert streaming.source_for("auto", path, None, kernel) is None
-    assert streaming.source_for("auto", path, None, pegasos.PegasosClassifier(solver="sdca")) is None
-    assert streaming.source_for("no", path, None, linear) is None
+    assert streaming.source_for("auto", path, {}, linear).name == name
+    assert streaming.source_for("auto", path, {}, kernel) is None
+    assert streaming.source_for("auto", path, {}, pegasos.PegasosClassifier(solver="sdca")) is None
+    assert streaming.source_for("no", path, {}, linear) is None
 
 
 def test_small_files_known_sets_and_what_cannot_be_read_in_pieces_are_read_into_memory(folder, monkeypatch):
     linear = pegasos.PegasosClassifier()
-    assert streaming.source_for("auto", str(folder / "rows.csv"), None, linear) is None
-    assert streaming.source_for("auto", "digits", None, linear) is None
-    assert streaming.source_for("auto", str(folder / "nothing"), None, linear) is None
-    assert streaming.source_for("auto", str(folder), None, linear) is None
+    assert streaming.source_for("auto", str(folder / "rows.csv"), {}, linear) is None
+    assert streaming.source_for("auto", "digits", {}, linear) is None
+    assert streaming.source_for("auto", str(folder / "nothing"), {}, linear) is None
+    assert streaming.source_for("auto", str(folder), {}, linear) is None
     monkeypatch.setattr(streaming, "LARGE", 1000)
-    assert streaming.source_for("auto", str(folder / "small.npz"), None, linear) is None
+    assert streaming.source_for("auto", str(folder / "small.npz"), {}, linear) is None
 
 
 def test_little_memory_makes_files_large(folder, monkeypatch):
     path = str(folder / "rows.csv")
     size = (folder / "rows.csv").stat().st_size
     monkeypatch.setattr(streaming, "available_memory", lambda: 3.9 * size)
-    assert streaming.source_for("auto", path, None, pegasos.PegasosClassifier()) is not None
+    assert streaming.source_for("auto", path, {}, pegasos.PegasosClassifier()) is not None
     monkeypatch.setattr(streaming, "available_memory", lambda: 4.1 * size)
-    assert streaming.source_for("auto", path, None, pegasos.PegasosClassifier()) is None
+    assert streaming.source_for("auto", path, {}, pegasos.PegasosClassifier()) is None
 
 
 def test_memory_is_a_number_of_bytes():
