@@ -41,13 +41,23 @@ def test_a_table_that_pandas_wrote_is_read_as_it_was(tmp_path, monkeypatch, at_l
             continue
         n_read += 1
         what, said = outcome(table, tmp_path / "x.csv")
-        if what == "refused" and (case["labels"], case["separator"]) == ("lines", "space"):
+        if what == "refused" and "a field with one in it has to be quoted" in said:
             refused.append(said)  # a tab that is not quoted separates fields, too
         elif what != "right":
             wrong.append((what, said, case))
     assert not wrong, f"{len(wrong)} of {n_read}, such as {wrong[0]}"
     assert len(refused) < 0.01 * n_read + 3
     assert n_read > 0.8 * SAMPLE
+
+
+@pytest.mark.parametrize("place", CHOICES["place"])
+@pytest.mark.parametrize("header", CHOICES["header"])
+@pytest.mark.parametrize("separator", ["comma", "space"])
+def test_quotes_that_a_row_needs_are_no_sign_of_a_header(tmp_path, separator, header, place):
+    pytest.importorskip("pandas")
+    fixed = {"index": "none", "quoting": "minimal", "decimal": ",", "features": "fractions", "labels": "separators"}
+    case = fixed | {"header": header, "separator": separator, "place": place}
+    assert outcome(written(case), tmp_path / "x.csv")[0] == "right"
 
 
 def test_every_choice_is_one_of_the_product():

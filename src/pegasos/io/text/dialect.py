@@ -54,7 +54,7 @@ def find_dialect(text: Text, lines: list[str], options: ReadOptions, width: int 
         marks = [mark for mark in marks if mark != "\t"]  # tabs around lines are no empty columns
     judged = [_judged(text, mark, options, width) for mark in marks]
     blank = _judged(text, BLANK, options, width)
-    best = max([*judged, _beside(blank, marks)], key=lambda judged: judged.score)
+    best = max([*judged, _beside(text, blank, judged)], key=lambda judged: judged.score)
     if best.dialect.decimal == "," and options.decimal is None:
         _check_thousands(text.name, _fields(best.rows))
     return best
@@ -68,20 +68,35 @@ def _judged(text: Text, separator: str, options: ReadOptions, width: int | None)
         rows = first_records(text, dialect, width)
     dialect = replace(dialect, decimal=options.decimal or _decimal(_fields(rows)))
     below = rows[1:] or rows  # the first may be a header
-    widths = {len(fields) for _, fields in below}
+    widths = {len(fields) for _, fields in (_without_tabs(text, below) if separator == BLANK else below)}
     numbers = sum(is_number(field, dialect.decimal) for field in _fields(below))
     if numbers == 0 or len(widths) > 1 or widths == {1}:
         return Judged((0, numbers, 0), dialect, rows)
     return Judged((1, numbers / len(_fields(below)), numbers), dialect, rows)
 
 
-def _beside(blank: Judged, marks: list[str]) -> Judged:
+def _without_tabs(text: Text, rows: list[Record]) -> list[Record]:
+    """The rows that hold no tab, if most do not: those that do are errors to be named, as a tab is in a word there."""
+    ends = [position for position, _ in rows[1:]] + [len(text.data)]
+    kept = [row for row, end in zip(rows, ends, strict=False) if text.data.find(b"\t", row[0], end) < 0]
+    return kept if 2 * len(kept) > len(rows) else rows
+
+
+def _beside(text: Text, blank: Judged, others: list[Judged]) -> Judged:
     """Blanks as separators beside other marks: blanks are also parts of words, as other marks seldom are."""
     alike, share, numbers = blank.score
-    words = [field for field in _fields(blank.rows[1:]) if not is_number(field, blank.dialect.decimal)]
-    if alike and share < 1 and ("\t" in marks or any(mark in field for field in words for mark in marks)):
+    marks = [other.dialect.separator for other in others if other.score[0]]
+    words = {field for field in _fields(blank.rows[1:]) if not is_number(field, blank.dialect.decimal)}
+    marked = [word for word in words if any(mark in word for mark in marks)]
+    sample = text.data[text.begin : blank.rows[-1][0] + SAMPLE_BYTES] if blank.rows else b""
+    if alike and share < 1 and ("\t" in marks or not all(_is_quoted(sample, word) for word in marked)):
         return replace(blank, score=(alike, share - 1, numbers))
     return blank
+
+
+def _is_quoted(sample: bytes, field: str) -> bool:
+    """Whether a field stands in quotes, where a mark in it separates nothing."""
+    return '"{}"'.format(field.replace('"', '""')).encode() in sample
 
 
 def _fields(rows: list[Record]) -> list[str]:

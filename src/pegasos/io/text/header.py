@@ -58,7 +58,7 @@ def header(text: Text, rows: list[Record], dialect: Dialect, options: ReadOption
         return first if options.header else None
     if not below:
         return first if all(map(is_word, first)) else None
-    if _all_quoted(text, rows, 0, dialect) and not _all_quoted(text, rows, 1, dialect):
+    if _is_quoted_alone(text, rows, dialect):
         return first
     numbers = [field for field in first if is_number(field, dialect.decimal)]
     if len(set(numbers)) < len(numbers) or not all(map(str.isdecimal, numbers)):
@@ -80,6 +80,13 @@ def _asked_for(options: ReadOptions) -> set[str]:
     label = options.label_column
     named = [label] if isinstance(label, str) and not is_number(label) else []
     return {*named, *(options.feature_names or [])}
+
+
+def _is_quoted_alone(text: Text, rows: list[Record], dialect: Dialect) -> bool:
+    """Whether all fields of the first record are quoted, one without need, and not all of the second."""
+    needed = (dialect.separator, '"', "\n", "\r")
+    without = any(not any(mark in field for mark in needed) for field in rows[0][1])
+    return without and _all_quoted(text, rows, 0, dialect) and not _all_quoted(text, rows, 1, dialect)
 
 
 def _all_quoted(text: Text, rows: list[Record], number: int, dialect: Dialect) -> bool:

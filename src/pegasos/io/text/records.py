@@ -38,7 +38,10 @@ def records(text: Text, dialect: Dialect, width: int | None = None, begin: int |
             lines.between = True
             yield lines.begin, [field.strip(blanks) for field in fields] if dialect.padded else fields
     except csv.Error:  # a field that is longer than the module allows
-        raise _not_closed(text, lines.begin) from None
+        if b'"' in text.data[lines.begin : lines.at]:
+            raise _not_closed(text, lines.begin) from None
+        most, line = csv.field_size_limit(), text.line_number(lines.begin)
+        raise DataError(f"{text.name}: line {line} has a field of more than {most} characters.") from None
 
 
 def _looks_like_row(fields: list[str], width: int) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from pegasos.io.dataset import DataError
 from pegasos.io.fields import bad_number, finite_number
 from pegasos.io.text.layout import TableLayout
-from pegasos.io.text.lines import Text
+from pegasos.io.text.lines import BLANK, Text
 from pegasos.io.text.records import Record, records
 
 
@@ -31,7 +31,8 @@ def features_of(text: Text, position: int, fields: list[str], layout: TableLayou
     width, columns = layout.width, layout.columns
     if len(fields) != width:
         line = text.line_number(position)
-        raise DataError(f"{text.name}: line {line} has {len(fields)} fields, but the first row has {width}.")
+        rule = _separating_tab(text, position, layout) if len(fields) > width else ""
+        raise DataError(f"{text.name}: line {line} has {len(fields)} fields, but the first row has {width}{rule}.")
     values = []
     for column in columns.features:
         value = finite_number(fields[column], layout.dialect.decimal)
@@ -40,6 +41,14 @@ def features_of(text: Text, position: int, fields: list[str], layout: TableLayou
             raise bad_number(text.name, columns.called(column), fields[column], place)
         values.append(value)
     return values
+
+
+def _separating_tab(text: Text, position: int, layout: TableLayout) -> str:
+    """The rest of a sentence about a line with too many fields: that a tab separates them, if that can be why."""
+    row = text.data[position : text.data.find(b"\n", position) % (len(text.data) + 1)]
+    if layout.dialect.separator != BLANK or b"\t" not in row or b" " not in row.strip():
+        return ""
+    return "; tabs separate fields as blanks do, so that a field with one in it has to be quoted"
 
 
 def in_row(text: Text, layout: TableLayout, row: int) -> str:
