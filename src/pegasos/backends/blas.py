@@ -6,7 +6,6 @@ import ctypes
 from functools import cache
 
 import numpy as np
-from numba.extending import get_cython_function_address
 from scipy.linalg import cython_blas
 
 from pegasos.backends.products import WORTH_THREADS, parts, product
@@ -19,6 +18,8 @@ _KINDS = {np.dtype(np.float32): ("sgemm", ctypes.c_float), np.dtype(np.float64):
 @cache
 def _function(name: str):
     """A function of BLAS; called through ctypes, it releases the GIL, which SciPy's own wrapper does not."""
+    from numba.extending import get_cython_function_address  # here: few fits need it
+
     address = get_cython_function_address("scipy.linalg.cython_blas", name)
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 13)(address)
 

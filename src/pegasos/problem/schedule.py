@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import config
 
+from pegasos.backends.compiled import interpreted
 from pegasos.rules.column import Average, Rule
 
 
@@ -76,4 +76,4 @@ def average_of(rule: Rule, average) -> Average:
 
 def readable(columns: np.ndarray) -> np.ndarray:
     """Column records as the loops read them: interpreted ones read the fields as attributes, too."""
-    return columns.view(np.recarray) if config.DISABLE_JIT else columns
+    return columns.view(np.recarray) if interpreted() else columns

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-import numba
-from numba.core.caching import FunctionCache
+from pegasos.utils.collection import collection_paused
+
+with collection_paused():
+    import numba
+    from numba.core.caching import FunctionCache
+    from numba.core.runtime import rtsys
 
 CURE = (
     "Compiled loops cannot be kept: Numba finds no folder for them that this user can write to. Every new process "
@@ -26,9 +30,13 @@ class LoopCache(FunctionCache):
         return self._cache_file._index_path
 
     def load_overload(self, sig, target_context):
-        """The machine code for arguments of some types, None where there is none that can be read."""
+        """The machine code for arguments of some types, None where there is none that can be read.
+
+        Numba's own loader first imports all that its compiler knows, which takes longer than all else.
+        """
         try:
-            return super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)
+            return self._load_overload(sig, target_context)
         except Exception:  # unpickling garbage raises anything
             try:
                 self.flush()
@@ -56,6 +64,7 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     def compiled(function):
         dispatcher = numba.njit(**options)(function)
         if not numba.config.DISABLE_JIT:
+            dispatcher.compile = partial(_compile, dispatcher.compile)
             try:
                 dispatcher._cache = LoopCache(function)
             except RuntimeError:  # no folder is writable
@@ -63,6 +72,12 @@ def njit(**options: Any) -> Callable[[Any], Any]:
         return dispatcher
 
     return compiled
+
+
+def _compile(compile_for: Callable, signature: Any) -> Any:
+    """Load a function for arguments of some types, or compile it."""
+    with collection_paused():
+        return compile_for(signature)
 
 
 @cache

@@ -1,9 +1,12 @@
 """Asking the processor for memory ahead of its use: rows are drawn at random, so it cannot guess the next one."""
 
-from llvmlite import ir
-from numba import config, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from pegasos.utils.collection import collection_paused
+
+with collection_paused():
+    from llvmlite import ir
+    from numba import config, types
+    from numba.core import cgutils
+    from numba.extending import intrinsic
 
 LINE = 16  # numbers of four bytes in a cache line
 
