@@ -74,9 +74,13 @@ def test_a_field_of_a_million_characters_is_called_long_not_unquoted(read):
 @pytest.mark.parametrize("separator", [",", "\t", ";", " "])
 @pytest.mark.parametrize("rows", [60, 20_000])
 def test_quotes_are_taken_off_whatever_the_size(read, separator, rows):
-    data = read(table(['"a b"', '"say ""no"""', '"c"'], rows, separator))
-    assert set(data.y) == {"a b", 'say "no"', "c"}
-    assert data.X.shape == (rows, 2)
+    labels = ['"a b"', '"say ""no"""', '"c"']
+    data = read(table(labels, rows, separator))
+    turned = "".join(separator.join([labels[row % 3], f"{row / 8}", f"{row / 4}"]) + "\n" for row in range(rows))
+    first = read(turned, label=0)
+    for found in (data, first):
+        assert set(found.y) == {"a b", 'say "no"', "c"}
+        assert found.X.shape == (rows, 2)
 
 
 @pytest.mark.parametrize("separator", [",", "\t", " "])

@@ -55,10 +55,19 @@ def main() -> NoReturn:
     warnings.showwarning = _say_warning
     if hasattr(signal, "SIGPIPE"):  # end quietly when the reader of our output, such as `head`, ends
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    for stream in ("stdout", "stderr"):
-        if getattr(sys, stream) is None:  # closed by the caller
-            setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    _open_what_is_closed()
     sys.exit(_run())
+
+
+def _open_what_is_closed() -> None:
+    """Let nothing stand for what the caller closed: the next file would get its number, and our words with it."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _run() -> int:

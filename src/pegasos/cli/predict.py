@@ -28,7 +28,11 @@ def predict(
     *,
     table: dict[str, Any],
 ) -> None:
-    """Predict the labels of DATA, one per line; where DATA has labels, say how many are right."""
+    """Predict the labels of DATA, one per line; where DATA has labels, say how many are right.
+
+    Labels that are numbers are written by their value: 1.0 and 1e0 of the training file as 1. Line breaks and tabs in
+    labels are written as \\n and \\t; --json gives labels as they are.
+    """
     import pegasos
     from pegasos import storage
     from pegasos.cli import output as out
