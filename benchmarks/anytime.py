@@ -63,13 +63,13 @@ def run(options: Options) -> dict:
 def limited(case: Case, limits: tuple[float, ...], options: Options) -> list[Contestant]:
     """The same fit with each limit."""
     name, X, y, estimator = case
-    estimator.set_params(max_passes=10**6, random_state=options.seed)
+    estimator.set_params(max_iter=10**6, random_state=options.seed)
 
     def contestant(limit: float) -> Contestant:
         model = clone(estimator).set_params(max_time=limit)
 
         def warm() -> None:
-            clone(estimator).set_params(max_passes=1).fit(X[:2000], y[:2000])
+            clone(estimator).set_params(max_iter=1).fit(X[:2000], y[:2000])
             model.fit(X, y)
 
         def judge(fitted) -> dict:

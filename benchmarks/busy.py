@@ -67,7 +67,7 @@ def fits(options: Options) -> dict[str, tuple[Fit, Fit]]:
         "linear, 20 classes one-vs-one": pair(dict(lam=1e-3, multi_class="ovo"), LinearSVC(max_iter=20), *wide),
         "rbf, the matrix kept": pair(rbf, SVC(**rbf), X, y),
         "rbf, 20 classes": pair(rbf, SVC(**rbf), *wide),
-        "rbf, blocks computed": pair(rbf | {"cache_size": 0, "max_passes": 2}, SVC(**rbf), X, y),
+        "rbf, blocks computed": pair(rbf | {"cache_size": 0, "max_iter": 2}, SVC(**rbf), X, y),
         "landmarks": pair(rbf | {"n_landmarks": 300}, SVC(**rbf), X, y),
     }
 

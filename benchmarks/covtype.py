@@ -36,7 +36,7 @@ def run(options: Options) -> dict:
         return facts["error"] <= ERROR
 
     def ours(passes):
-        return _fits.ours(SETTINGS | {"max_passes": passes}, task, options, judges=[judge])
+        return _fits.ours(SETTINGS | {"max_iter": passes}, task, options, judges=[judge])
 
     def sgd(epochs):
         settings = dict(loss="hinge", alpha=LAM, tol=None, max_iter=epochs, random_state=options.seed)

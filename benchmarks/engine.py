@@ -27,7 +27,7 @@ BY_DEFAULT = True
 
 STEPS, PASSES, LAM = 50_000, 5, 1e-4
 KERNEL = dict(kernel="rbf", gamma=0.25, lam=1e-5, sampling="replacement")
-PAIRS = dict(multi_class="ovo", lam=LAM, max_passes=PASSES)
+PAIRS = dict(multi_class="ovo", lam=LAM, max_iter=PASSES)
 AVERAGES: dict[str, str | bool] = {"last iterate": False, "weighted average": "weighted"}
 ARITHMETIC, SPEED, ACCURACY = Bar(most=3, unit="× its arithmetic"), Bar(least=6), 0.845
 
@@ -35,7 +35,7 @@ ARITHMETIC, SPEED, ACCURACY = Bar(most=3, unit="× its arithmetic"), Bar(least=6
 def run(options: Options) -> dict:
     """Rows of both parts."""
     rows = kernel_part(options) + pairs_part(options)
-    return {"rows": rows, "settings": {"kernel": KERNEL | {"max_iter": STEPS}, "pairs": PAIRS}}
+    return {"rows": rows, "settings": {"kernel": KERNEL | {"max_steps": STEPS}, "pairs": PAIRS}}
 
 
 def kernel_part(options: Options) -> list[dict]:
@@ -45,7 +45,7 @@ def kernel_part(options: Options) -> list[dict]:
     operations = 2 * steps * len(task.y) * len(np.unique(task.y))
 
     def contestant(name: str, average) -> Contestant:
-        settings = KERNEL | {"average": average, "max_iter": steps, "random_state": options.seed}
+        settings = KERNEL | {"average": average, "max_steps": steps, "random_state": options.seed}
         fit = lambda: PegasosClassifier(**settings).fit(task.X, task.y)
         judge = lambda fitted: _fits.error_of(fitted, task.X_test, task.y_test) | _fits.certificate_of(fitted)
         return Contestant(name, fit, judge, fit, ours=True)

@@ -41,9 +41,9 @@ BY_DEFAULT = False  # few machines have one
 
 REPEATS = 5
 Settings = dict[str, Any]
-FIT: Settings = kernel_mnist.SETTINGS | {"max_passes": 3, "average": "suffix"}  # kernel_large's; the mean over a pass
+FIT: Settings = kernel_mnist.SETTINGS | {"max_iter": 3, "average": "suffix"}  # kernel_large's; the mean over a pass
 SEARCH: Settings = tuning.RBF | {"gamma": kernel_mnist.GAMMA}
-PAIRS: Settings = pairs.SETTINGS | {"max_passes": 5}
+PAIRS: Settings = pairs.SETTINGS | {"max_iter": 5}
 WIDTH = 1e-3  # of the mixture's kernel, 2 / (a usual squared distance), as torchkm chooses it
 TEN_FOLDS = StratifiedKFold(10, shuffle=True, random_state=0)
 SVC_COSTS = slice(12, 24, 4)  # of the 50 C: 0.034, 0.091, 0.28; with overlap 0.1 was SVC's best of 0.01, 0.1, 0.3, 1
@@ -103,7 +103,7 @@ def mnist_part(options: Options, site: Site) -> list[dict]:
         rounded = finishing(_fits.ours(FIT | {"device": "cuda:tf32"}, task, options), site)
         contestants.append(replace(rounded, name=f"{_fits.OURS}, TF32", ours=False))
     ours, *others = race(contestants, options.times(REPEATS), options.threads)
-    passes, columns = FIT["max_passes"], len(ours.result.classes_)
+    passes, columns = FIT["max_iter"], len(ours.result.classes_)
     work = _floors.kernel_work(n, d, _floors.pulls_of([ours.result], n), passes * n, columns)
     also = {f"error ≤ {percent(ERROR)}": ours.facts["error"] <= ERROR}
     what = What(f"{kernel_mnist.FIT}, {passes} passes", task.data)
@@ -120,11 +120,11 @@ def grid_part(options: Options, site: Site) -> list[dict]:
     grid = tuning.kernel_grid(options)
     settings = tuning.STEPPED | {"device": site.device}
     (ours,) = race([searching(settings, grid, X, y, options, site)], options.times(REPEATS), options.threads)
-    (n, d), lams, steps = X.shape, grid[0]["lam"], grid[0]["max_iter"]
-    kernels = [dict(values) for part in grid for values in ParameterGrid(_without(part, "lam", "max_iter"))]
+    (n, d), lams, steps = X.shape, grid[0]["lam"], grid[0]["max_steps"]
+    kernels = [dict(values) for part in grid for values in ParameterGrid(_without(part, "lam", "max_steps"))]
     pulls = _floors.Pulls(0, 0)
     for kernel in kernels:
-        models = fits(settings | kernel | {"max_iter": max(steps)}, {"lam": lams}, X, y, options)
+        models = fits(settings | kernel | {"max_steps": max(steps)}, {"lam": lams}, X, y, options)
         pulls += _floors.pulls_of(models, n).times(5)  # a fold takes as many steps as all rows do
     columns = len(lams) * 5 * len(np.unique(y))
     work = _floors.kernel_work(n, d, pulls, tuning.draws_of(max(steps), n), columns, len(kernels))
@@ -145,7 +145,7 @@ def mixture_part(options: Options, site: Site) -> list[dict]:
         search = searching(settings, grid, X, y, options, site, TEN_FOLDS)
         (ours,) = race([search], options.times(REPEATS), options.threads)
         pulls = _floors.pulls_of(fits(settings, grid, X, y, options), n).times(9)  # ten folds of nine tenths
-        work = _floors.kernel_work(n, d, pulls, SEARCH["max_passes"] * n, 10 * len(grid["C"]))
+        work = _floors.kernel_work(n, d, pulls, SEARCH["max_iter"] * n, 10 * len(grid["C"]))
         svc = svc_error(X, y, width, costs[SVC_COSTS])
         also = {"CV error no worse than SVC's": ours.facts["error"] <= svc + 1e-12}
         what = What(f"rbf, {len(grid['C'])} C × 10 folds", f"{data}, {n} × {d}", "search")
@@ -164,7 +164,7 @@ def search_part(options: Options, site: Site) -> list[dict]:
     (ours,) = race([search], options.times(REPEATS), options.threads)
     refitted = _floors.pulls_of([ours.result.best_estimator_], n)
     pulls = _floors.pulls_of(fits(settings, grid, task.X, task.y, options), n).times(4) + refitted  # 5 of four fifths
-    classes, draws = len(np.unique(task.y)), SEARCH["max_passes"] * n
+    classes, draws = len(np.unique(task.y)), SEARCH["max_iter"] * n
     work = _floors.kernel_work(n, d, pulls, draws, 5 * len(grid["C"]) * classes)
     work = replace(work, blocks=work.blocks + _floors.block_products(draws, n, classes))
     what = What(f"rbf, gamma {kernel_mnist.GAMMA:g}, {len(grid['C'])} C × 5 folds × {classes} classes", task.data,
@@ -177,7 +177,7 @@ def pairs_part(options: Options, site: Site) -> list[dict]:
     task = _data.digits() if options.quick else _data.fashion_mnist()
     contestant = finishing(_fits.ours(PAIRS | {"device": site.device}, task, options), site)
     (ours,) = race([contestant], options.times(REPEATS), options.threads)
-    (n, d), passes = task.X.shape, PAIRS["max_passes"]
+    (n, d), passes = task.X.shape, PAIRS["max_iter"]
     work = _floors.pairs_work(n, d, len(np.unique(task.y)), passes)
     also = {f"accuracy ≥ {percent(pairs.ACCURACY)}": 1 - ours.facts["error"] >= pairs.ACCURACY}
     what = What(f"linear pairs, C 1/12, {passes} epochs", task.data)

@@ -13,7 +13,7 @@ TITLE = "Growth of time with the number of rows"
 BY_DEFAULT = True
 
 KERNEL = kernel_mnist.SETTINGS
-LINEAR = dict(lam=1e-4, max_passes=5)
+LINEAR = dict(lam=1e-4, max_iter=5)
 LINEAR_BAR = Bar(most=1.05, unit="exponent")
 FEATURES = 54
 

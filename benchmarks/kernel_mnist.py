@@ -14,7 +14,7 @@ TITLE = "RBF fit on 20 000 rows of MNIST, and predicting 10 000"
 BY_DEFAULT = True
 
 C, GAMMA = 5.0, 0.02
-SETTINGS = dict(kernel="rbf", gamma=GAMMA, C=C, solver="sdca", max_passes=4)  # as on USPS, where held-out rows chose
+SETTINGS = dict(kernel="rbf", gamma=GAMMA, C=C, solver="sdca", max_iter=4)  # as on USPS, where held-out rows chose
 FIT = "rbf, C 5, gamma 0.02"
 FITS = {"SVC": Bar(least=12), "intelex SVC": Bar(least=2.5)}
 PREDICTIONS = {"SVC": Bar(least=15), "intelex SVC": Bar(least=1.3)}

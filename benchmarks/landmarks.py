@@ -23,7 +23,7 @@ BY_DEFAULT = True
 
 GAMMA, LAM, LANDMARKS, QUICK_LANDMARKS = 0.1, 1e-6, 2000, 50
 # Chosen after a look at test errors: gamma 0.1 only, lam of 1e-5, 1e-6 and 1e-7, for ours and SGDClassifier alike.
-SETTINGS = dict(kernel="rbf", gamma=GAMMA, lam=LAM, solver="sdca", max_passes=2)
+SETTINGS = dict(kernel="rbf", gamma=GAMMA, lam=LAM, solver="sdca", max_iter=2)
 BAR = Bar(least=3)
 PEERS: dict[str, dict[str, Any]] = {
     "Nystroem + SGDClassifier": dict(alpha=LAM),

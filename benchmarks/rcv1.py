@@ -70,7 +70,7 @@ def shortest(task: _data.Task, least: float, options: Options) -> list[Contestan
     snapml: dict[str, Any] = dict(regularizer=1 / cost, tol=0.0, n_jobs=options.threads, random_state=seed)
     skglm: dict[str, Any] = dict(p0=1000, fit_intercept=False)  # with its default p0, 10, it stays far from the optimum
     return [
-        reach(lambda epochs: _fits.ours(SETTINGS | {"max_passes": epochs}, task, options, judges=judges)),
+        reach(lambda epochs: _fits.ours(SETTINGS | {"max_iter": epochs}, task, options, judges=judges)),
         reach(peer("LinearSVC", C=cost, tol=1e-9, **hinge)),
         reach(peer("SGDClassifier", alpha=LAM, average=True, tol=None, **hinge)),
         reach(peer("snapml SVM", dtype=np.float32, **snapml)),

@@ -29,8 +29,8 @@ TITLE = "PegasosSearchCV beside GridSearchCV"
 BY_DEFAULT = True
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
-RBF = dict(kernel="rbf", solver="sdca", max_passes=5)
-LINEAR = dict(solver="sdca", max_passes=5, average=False)
+RBF = dict(kernel="rbf", solver="sdca", max_iter=5)
+LINEAR = dict(solver="sdca", max_iter=5, average=False)
 STEPPED = dict(sampling="replacement", average=False, fit_intercept=False)
 WIDTHS = (1 / 8, 1 / 32, 1 / 128)
 ARITHMETIC = Bar(most=2, unit="× its arithmetic")
@@ -110,7 +110,7 @@ def grid_part(options: Options) -> list[dict]:
     """A grid of kernels, λ and steps beside the cost of its arithmetic."""
     name, X, y = rows_of(_data.usps, options)
     grid, size = kernel_grid(options), 1024 if options.quick else 4096
-    lams, steps = grid[0]["lam"], grid[0]["max_iter"]
+    lams, steps = grid[0]["lam"], grid[0]["max_steps"]
     operations = 2 * draws_of(max(steps), len(y)) * len(y) * (len(lams) * 5 * len(np.unique(y))) * 7
 
     def search():
@@ -130,7 +130,7 @@ def grid_part(options: Options) -> list[dict]:
 def kernel_grid(options: Options) -> list[dict]:
     """Seven kernels × 7 λ × 5 numbers of steps; one λ and few steps in a quick trial."""
     steps = [100, 300] if options.quick else [1000, 5000, 10_000, 25_000, 50_000]
-    shared = {"lam": [1e-3] if options.quick else [10.0**power for power in range(-5, 2)], "max_iter": steps}
+    shared = {"lam": [1e-3] if options.quick else [10.0**power for power in range(-5, 2)], "max_steps": steps}
     return [
         {"kernel": ["rbf"], "gamma": [2.0, 2 / 3, 0.25], **shared},
         {"kernel": ["poly"], "gamma": [1.0], "coef0": [1.0], "degree": [2, 3, 4, 7], **shared},

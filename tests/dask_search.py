@@ -7,15 +7,15 @@ import pytest
 
 import pegasos
 from conftest import classes_problem
-from pegasos import PegasosClassifier
+from textbook import pegasos_classifier
 
 distributed = pytest.importorskip("distributed")
 from pegasos.distributed import PegasosSearchCV  # noqa: E402
 
 X, Y = classes_problem(3, n_rows=90)
 LAMS = np.logspace(-4, 0, 10).tolist()  # 10 × 3 classes × 3 folds = 90 columns: two batches
-CYCLIC = PegasosClassifier(sampling="cyclic", max_passes=2)
-SEEDED = PegasosClassifier(random_state=0, max_passes=3)
+CYCLIC = pegasos_classifier(sampling="cyclic", max_iter=2)
+SEEDED = pegasos_classifier(random_state=0, max_iter=3)
 
 
 @contextmanager

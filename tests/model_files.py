@@ -16,8 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import pegasos
-from pegasos import ModelFormatError, PegasosClassifier, PegasosRegressor
+from pegasos import ModelFormatError
 from pegasos.storage import describe
+from textbook import pegasos_classifier, pegasos_regressor
 
 FIRST = 8 + len(b'{"__metadata__":{"blake2b":"')
 DIGITS = 64
@@ -37,17 +38,17 @@ def models() -> list:
     X[codes == 1] += 1
     dates = np.array(["2020-01-01", "2021-01-01", "2022-01-01"], "M8[D]")
     rows = sparse.csr_matrix(np.where(X > 0, X, 0))
-    few: dict[str, Any] = dict(random_state=0, max_passes=2)
-    scaled = make_pipeline(StandardScaler(), PegasosClassifier(multi_class="crammer_singer", lam=0.1, **few))
-    ranged = make_pipeline(MinMaxScaler(), PegasosRegressor(kernel="laplacian", **few))
+    few: dict[str, Any] = dict(random_state=0, max_iter=2)
+    scaled = make_pipeline(StandardScaler(), pegasos_classifier(multi_class="crammer_singer", lam=0.1, **few))
+    ranged = make_pipeline(MinMaxScaler(), pegasos_regressor(kernel="laplacian", **few))
     return [
-        PegasosClassifier(lam=0.1, average="suffix", **few).fit(X, np.array(["no", "yes"])[codes % 2]),
-        PegasosClassifier(kernel="rbf", **few).fit(X.astype(np.float32), codes.astype(np.int8)),
-        PegasosClassifier(kernel="poly", loss="log_loss", degree=np.int64(2), **few).fit(rows, dates[codes]),
-        PegasosClassifier(kernel="precomputed", multi_class="ovo", **few).fit(X @ X.T, codes == 1),
-        PegasosClassifier(multi_class="ovo", loss="log_loss", class_weight={0: 2.0}, **few).fit(X, codes),
-        PegasosRegressor(lam=0.1, **few).fit(X, X[:, :2]),
-        PegasosRegressor(kernel="sigmoid", warm_start=True, **few).fit(np.asfortranarray(X), X[:, 0]),
+        pegasos_classifier(lam=0.1, average="suffix", **few).fit(X, np.array(["no", "yes"])[codes % 2]),
+        pegasos_classifier(kernel="rbf", **few).fit(X.astype(np.float32), codes.astype(np.int8)),
+        pegasos_classifier(kernel="poly", loss="log_loss", degree=np.int64(2), **few).fit(rows, dates[codes]),
+        pegasos_classifier(kernel="precomputed", multi_class="ovo", **few).fit(X @ X.T, codes == 1),
+        pegasos_classifier(multi_class="ovo", loss="log_loss", class_weight={0: 2.0}, **few).fit(X, codes),
+        pegasos_regressor(lam=0.1, **few).fit(X, X[:, :2]),
+        pegasos_regressor(kernel="sigmoid", warm_start=True, **few).fit(np.asfortranarray(X), X[:, 0]),
         scaled.fit(X, np.array([b"a", b"b", b"c"])[codes]),
         ranged.fit(X, X[:, 0]),
     ]

@@ -8,16 +8,16 @@ from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.svm import SVC, LinearSVC
 
-from pegasos import PegasosClassifier
 from reference import degree_two_features, hinge_optimum, linear_objective
+from textbook import pegasos_classifier
 
 WITHIN = 1e-3  # relative distance of the objectives
 
 
 def exact(**params):
     """The estimator that is run to the optimum."""
-    settings = dict(solver="sdca", average=False, fit_intercept=False, tol=1e-6, max_passes=20_000, random_state=0)
-    return PegasosClassifier(**(settings | params))
+    settings = dict(solver="sdca", average=False, fit_intercept=False, tol=1e-6, max_iter=20_000, random_state=0)
+    return pegasos_classifier(**(settings | params))
 
 
 def liblinear(C, **params):

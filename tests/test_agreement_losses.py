@@ -12,12 +12,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR, LinearSVC, LinearSVR
 
 from conftest import classes_problem
-from pegasos import PegasosClassifier, PegasosRegressor
 from reference import hinge_optimum
 from reference_losses import linear_objective, optimum_of, regression_optimum
+from textbook import pegasos_classifier, pegasos_regressor
 
 WITHIN = 1e-3  # relative distance of the objectives
-EXACT = dict(solver="sdca", average=False, tol=1e-6, max_passes=20_000, random_state=0)
+EXACT = dict(solver="sdca", average=False, tol=1e-6, max_iter=20_000, random_state=0)
 LOSSES = ["squared_hinge", "log_loss"]
 
 weightings = pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
@@ -41,12 +41,12 @@ def curve():
 
 def classifier(**params):
     """The classifier that is run to the optimum."""
-    return PegasosClassifier(**(EXACT | dict(fit_intercept=False) | params))
+    return pegasos_classifier(**(EXACT | dict(fit_intercept=False) | params))
 
 
 def regressor(**params):
     """The regressor that is run to the optimum."""
-    return PegasosRegressor(**(EXACT | params))
+    return pegasos_regressor(**(EXACT | params))
 
 
 def row_weights(n_rows, weighted):
@@ -277,7 +277,7 @@ def test_several_targets_are_as_many_separate_fits(curve, kernel, settings, cont
     targets = np.column_stack([y, 3 * X[:, 0] - y**2, np.abs(y)])
     weights = row_weights(len(y), weighted)
     X = container(X)
-    model = PegasosRegressor(kernel=kernel, gamma=0.5, lam=0.02, **settings)
+    model = pegasos_regressor(kernel=kernel, gamma=0.5, lam=0.02, **settings)
     together = model.fit(X, targets, sample_weight=weights).predict(X)
     objectives, gaps = model.objective_, model.dual_gap_
     assert together.shape == targets.shape
@@ -294,8 +294,8 @@ def test_long_runs_of_pegasos_approach_the_same_optimum(loss, kernel, average):
     X, y = classes_problem(3, n_rows=90)
     params = dict(multi_class="crammer_singer") if loss == "crammer_singer" else dict(loss=loss)
     K = linear_kernel(X) if kernel == "linear" else rbf_kernel(X, gamma=0.5)
-    model = PegasosClassifier(
-        kernel=kernel, gamma=0.5, lam=0.05, fit_intercept=False, max_passes=1000, average=average, random_state=0
+    model = pegasos_classifier(
+        kernel=kernel, gamma=0.5, lam=0.05, fit_intercept=False, max_iter=1000, average=average, random_state=0
     )
     model.set_params(**params).fit(X, y)
     if loss == "crammer_singer":
@@ -313,8 +313,8 @@ def test_long_runs_of_pegasos_approach_the_same_optimum(loss, kernel, average):
 def test_long_runs_of_pegasos_approach_the_same_optimum_of_regression(curve, kernel, average):
     X, y = curve
     K = linear_kernel(X) if kernel == "linear" else rbf_kernel(X, gamma=0.5)
-    model = PegasosRegressor(
-        kernel=kernel, gamma=0.5, lam=0.05, fit_intercept=True, max_passes=1000, average=average, random_state=0
+    model = pegasos_regressor(
+        kernel=kernel, gamma=0.5, lam=0.05, fit_intercept=True, max_iter=1000, average=average, random_state=0
     ).fit(X, y)
     optimum = regression_optimum(K + 1.0, y, 0.05, 0.1)
     assert -1e-9 <= model.objective_[0] - optimum.objective <= model.dual_gap_[0] + 1e-9

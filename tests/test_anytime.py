@@ -12,7 +12,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.estimators import progress
 from pegasos.kernels import make_kernel
 from pegasos.problem.columns import one_vs_rest
@@ -22,11 +21,12 @@ from pegasos.rules.column import Rule
 from pegasos.solver.clock import Clock
 from pegasos.solver.monitor import Hooks
 from solving import solve
+from textbook import pegasos_classifier, pegasos_regressor
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 5))
 Y = (X[:, 0] + 0.5 * RNG.normal(size=300) > 0).astype(int)
-ENDLESS = dict(max_passes=10**9, random_state=0)
+ENDLESS = dict(max_iter=10**9, random_state=0)
 RUNS = [
     dict(lam=0.01),
     dict(lam=0.01, solver="sdca"),
@@ -56,8 +56,8 @@ def ctrl_c():
 
 @pytest.mark.parametrize("params", RUNS, ids=str)
 def test_ctrl_c_ends_the_fit_with_a_usable_model_its_gap_and_a_warning(ctrl_c, params):
-    PegasosClassifier(**params, max_passes=2).fit(X, Y)  # compiled
-    model = PegasosClassifier(**params, **ENDLESS)
+    pegasos_classifier(**params, max_iter=2).fit(X, Y)  # compiled
+    model = pegasos_classifier(**params, **ENDLESS)
     ctrl_c(0.4)
     with pytest.warns(ConvergenceWarning, match=r"Interrupted after \d+ steps.*gap of at most") as caught:
         model.fit(X, Y)
@@ -69,7 +69,7 @@ def test_ctrl_c_ends_the_fit_with_a_usable_model_its_gap_and_a_warning(ctrl_c, p
 
 def test_ctrl_c_is_python_s_own_again_after_the_fit(ctrl_c):
     before = signal.getsignal(signal.SIGINT)
-    PegasosClassifier(max_passes=1).fit(X, Y)
+    pegasos_classifier(max_iter=1).fit(X, Y)
     assert signal.getsignal(signal.SIGINT) is before
     ctrl_c(0.05)
     with pytest.raises(KeyboardInterrupt):
@@ -78,10 +78,10 @@ def test_ctrl_c_is_python_s_own_again_after_the_fit(ctrl_c):
 
 def test_ctrl_c_within_a_regression(ctrl_c):
     target = X @ np.arange(5.0) + RNG.normal(size=300)
-    PegasosRegressor(lam=0.01, max_passes=2).fit(X, target)
+    pegasos_regressor(lam=0.01, max_iter=2).fit(X, target)
     ctrl_c(0.3)
     with pytest.warns(ConvergenceWarning, match="Interrupted"):
-        model = PegasosRegressor(lam=0.01, **ENDLESS).fit(X, target)
+        model = pegasos_regressor(lam=0.01, **ENDLESS).fit(X, target)
     assert model.score(X, target) > 0.5
 
 
@@ -108,7 +108,7 @@ def test_a_second_ctrl_c_reports_the_last_known_gap(monkeypatch):
 
 
 def test_ctrl_c_before_the_first_step_interrupts_and_keeps_the_model_before():
-    model = PegasosClassifier(random_state=0).fit(X, Y)
+    model = pegasos_classifier(random_state=0).fit(X, Y)
     before = model.coef_.copy()
     clock_starts = Clock.watching_interrupts
 
@@ -125,7 +125,7 @@ def test_ctrl_c_before_the_first_step_interrupts_and_keeps_the_model_before():
 
 def test_a_fit_in_another_thread_works_without_signals():
     models = []
-    thread = threading.Thread(target=lambda: models.append(PegasosClassifier(max_passes=2).fit(X, Y)))
+    thread = threading.Thread(target=lambda: models.append(pegasos_classifier(max_iter=2).fit(X, Y)))
     thread.start()
     thread.join()
     assert models[0].score(X, Y) > 0.5
@@ -140,7 +140,7 @@ def test_max_time_keeps_a_certified_model(params, container):
     """That the limit is kept to 5 % + 0.2 s is measured by benchmarks/anytime.py; here only that it ends the fit."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = PegasosClassifier(**params, **ENDLESS, max_time=0.3).fit(container(X), Y)
+        model = pegasos_classifier(**params, **ENDLESS, max_time=0.3).fit(container(X), Y)
     assert np.isfinite(model.dual_gap_).all()
     assert model.score(X, Y) > 0.75
     assert model.history_[-1]["step"] == model.n_iter_
@@ -217,7 +217,7 @@ def test_whether_work_ends_in_time_is_judged_by_its_part_done(monkeypatch):
 def test_no_time_for_a_certificate_is_said(monkeypatch):
     monkeypatch.setattr(Clock, "worth_certifying", False)
     with pytest.warns(ConvergenceWarning, match="no time for a certificate"):
-        model = PegasosClassifier(**ENDLESS, max_time=0.2).fit(X, Y)
+        model = pegasos_classifier(**ENDLESS, max_time=0.2).fit(X, Y)
     assert np.isnan(model.dual_gap_).all()
     assert model.score(X, Y) > 0.75
 
@@ -226,7 +226,7 @@ def test_no_time_for_a_certificate_is_said(monkeypatch):
 
 
 def test_history_has_a_record_after_passes_1_2_4_8_and_at_the_end():
-    model = PegasosClassifier(lam=0.01, tol=1e-12, max_passes=20, random_state=0)
+    model = pegasos_classifier(lam=0.01, tol=1e-12, max_iter=20, random_state=0)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, Y)
     assert [record["step"] for record in model.history_] == [300, 600, 1200, 2400, 4800, 6000]
@@ -234,7 +234,7 @@ def test_history_has_a_record_after_passes_1_2_4_8_and_at_the_end():
 
 
 def test_a_column_within_tol_has_one_last_record():
-    model = PegasosClassifier(solver="sdca", lam=1.0, tol=0.05, random_state=0).fit(X, Y)
+    model = pegasos_classifier(solver="sdca", lam=1.0, tol=0.05, random_state=0).fit(X, Y)
     steps = [record["step"] for record in model.history_]
     assert len(steps) == len(set(steps))
 
@@ -280,7 +280,7 @@ def test_verbose_shows_a_bar_with_objective_and_gap_on_a_terminal(monkeypatch):
     screen = io.StringIO()
     terminal = rich_console.Console(file=screen, force_terminal=True, width=80)
     monkeypatch.setattr(rich_console, "Console", lambda: terminal)
-    model = PegasosClassifier(lam=0.01, verbose=1, max_passes=5, random_state=0).fit(X, Y)
+    model = pegasos_classifier(lam=0.01, verbose=1, max_iter=5, random_state=0).fit(X, Y)
     shown = screen.getvalue()
     assert "PegasosClassifier" in shown
     assert "100%" in shown
@@ -288,14 +288,14 @@ def test_verbose_shows_a_bar_with_objective_and_gap_on_a_terminal(monkeypatch):
 
 
 def test_verbose_prints_lines_into_a_pipe(capsys):
-    model = PegasosRegressor(lam=0.1, verbose=1, max_passes=4, random_state=0).fit(X, X[:, 0])
+    model = pegasos_regressor(lam=0.1, verbose=1, max_iter=4, random_state=0).fit(X, X[:, 0])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines[:3]] == [f"[PegasosRegressor] step {n}" for n in (300, 600, 1200)]
     assert f"largest gap {model.dual_gap_[0]:.3g}" in lines[-1]
 
 
 def test_silence_by_default(capsys):
-    PegasosClassifier().fit(X, Y)
+    pegasos_classifier().fit(X, Y)
     assert capsys.readouterr() == ("", "")
 
 

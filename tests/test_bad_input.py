@@ -11,18 +11,19 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from pegasos import PegasosClassifier, PegasosSearchCV
 from pegasos.estimators import devices
+from textbook import pegasos_classifier
 
 
 def assert_refused(match, X, y, error=ValueError, *, sample_weight=None, **params):
     with pytest.raises(error, match=match):
-        PegasosClassifier(**params).fit(X, y, sample_weight=sample_weight)
+        pegasos_classifier(**params).fit(X, y, sample_weight=sample_weight)
 
 
 def warnings_of(X, y, **params):
     """The fitted model and the texts of the UserWarnings its fit gave."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = PegasosClassifier(**(dict(random_state=0) | params)).fit(X, y)
+        model = pegasos_classifier(**(dict(random_state=0) | params)).fit(X, y)
     return model, [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
 
 
@@ -46,11 +47,11 @@ OUT_OF_RANGE = [
     ("C", 0.0),
     ("C", -1.0),
     ("C", np.nan),
+    ("max_steps", 0),
+    ("max_steps", -5),
+    ("max_steps", 2.5),
     ("max_iter", 0),
-    ("max_iter", -5),
-    ("max_iter", 2.5),
-    ("max_passes", 0),
-    ("max_passes", -1),
+    ("max_iter", -1),
     ("batch_size", 0),
     ("batch_size", -3),
     ("batch_size", 1.5),
@@ -115,7 +116,7 @@ def test_both_lam_and_C(binary):
 def test_batch_larger_than_the_data(binary, kernel):
     X, y = binary
     assert_refused(rf"(?s)batch_size.*{len(y) + 1}.*{len(y)}", X, y, kernel=kernel, batch_size=len(y) + 1)
-    assert_finite(PegasosClassifier(kernel=kernel, batch_size=len(y)).fit(X, y), X)
+    assert_finite(pegasos_classifier(kernel=kernel, batch_size=len(y)).fit(X, y), X)
 
 
 def test_batch_larger_than_the_rows_of_a_pair(multiclass):
@@ -146,9 +147,9 @@ def test_kernel_that_is_neither_a_name_nor_callable(binary):
 
 def test_parameters_are_keywords():
     with pytest.raises(TypeError):
-        PegasosClassifier("rbf")
+        pegasos_classifier("rbf")
     with pytest.raises(TypeError, match="lambda_"):
-        PegasosClassifier(lambda_=0.1)
+        pegasos_classifier(lambda_=0.1)
 
 
 # --- data -----------------------------------------------------------------------------------------
@@ -159,7 +160,7 @@ def test_parameters_are_keywords():
 @pytest.mark.parametrize(("value", "match"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
 def test_features_that_are_not_finite(binary, value, match, kernel, container):
     X, y = binary
-    fitted = PegasosClassifier(kernel=kernel).fit(container(X), y)
+    fitted = pegasos_classifier(kernel=kernel).fit(container(X), y)
     X = X.copy()
     X[3, 1] = value
     assert_refused(match, container(X), y, kernel=kernel)
@@ -225,7 +226,7 @@ def test_features_of_the_wrong_shape(binary):
     X, y = binary
     assert_refused("2D array", X[:, 0], y)
     with pytest.raises(ValueError, match="features"):
-        PegasosClassifier().fit(X, y).predict(X[:, :2])
+        pegasos_classifier().fit(X, y).predict(X[:, :2])
 
 
 def test_complex_features(binary):
@@ -234,9 +235,9 @@ def test_complex_features(binary):
 
 def test_predicting_before_fitting(binary):
     with pytest.raises(NotFittedError, match="fitted"):
-        PegasosClassifier().predict(binary[0])
+        pegasos_classifier().predict(binary[0])
     with pytest.raises(NotFittedError, match="fitted"):
-        PegasosClassifier(kernel="rbf").decision_function(binary[0])
+        pegasos_classifier(kernel="rbf").decision_function(binary[0])
 
 
 # --- weights --------------------------------------------------------------------------------------
@@ -292,7 +293,7 @@ def test_precomputed_matrix_that_is_not_square(binary):
 def test_precomputed_matrix_of_the_wrong_shape_at_prediction(binary):
     X, y = binary
     K = rbf_kernel(X)
-    model = PegasosClassifier(kernel="precomputed").fit(K, y)
+    model = pegasos_classifier(kernel="precomputed").fit(K, y)
     with pytest.raises(ValueError, match=f"(?s){len(y) - 1}.*{len(y)}"):
         model.predict(K[:, :-1])
 
@@ -410,7 +411,7 @@ def test_ordinary_data_gives_no_warning(digits, breast_cancer):
     # Blank pixels of the digits are constant zero: no scale, so nothing to hint at.
     for X, y in (digits, breast_cancer):
         for kernel in KERNELS:
-            assert warnings_of(X[:200], y[:200], kernel=kernel, max_passes=2)[1] == []
+            assert warnings_of(X[:200], y[:200], kernel=kernel, max_iter=2)[1] == []
 
 
 def test_precomputed_matrix_is_not_judged_by_its_features(binary):
@@ -449,7 +450,7 @@ def test_extreme_lam_gives_finite_results(binary, kernel, solver, lam):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_two_rows_are_enough(kernel):
     X, y = np.array([[-1.0, 0.0], [1.0, 0.5]]), np.array(["no", "yes"])
-    model = PegasosClassifier(kernel=kernel, random_state=0).fit(X, y)
+    model = pegasos_classifier(kernel=kernel, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), y)
 
 
@@ -462,7 +463,7 @@ def test_two_rows_are_enough(kernel):
 def test_a_gpu_that_is_missing_is_asked_for_in_vain(multiclass, kernel, device):
     message = f"device='{device}' cannot be used here: (CuPy|numba-cuda) .*"
     assert_refused(message, *multiclass, RuntimeError, kernel=kernel, device=device)
-    search = PegasosSearchCV(PegasosClassifier(kernel=kernel), {"device": ["cpu", device]}, cv=2)
+    search = PegasosSearchCV(pegasos_classifier(kernel=kernel), {"device": ["cpu", device]}, cv=2)
     with pytest.raises(RuntimeError, match=message):
         search.fit(*multiclass)
 
@@ -485,16 +486,16 @@ CHANGES_THE_MODEL = {
     "multi_class": (dict(multi_class="ovr"), dict(multi_class="ovo")),
     "multi_class crammer": (dict(multi_class="ovr"), dict(multi_class="crammer_singer")),
     "solver": (dict(solver="pegasos"), dict(solver="sdca")),
-    "max_iter": (dict(max_iter=10), dict(max_iter=20)),
-    "max_passes": (dict(max_passes=1), dict(max_passes=2)),
-    "tol": (dict(lam=1.0, solver="sdca", max_passes=500), dict(lam=1.0, solver="sdca", max_passes=500, tol=0.1)),
+    "max_steps": (dict(max_steps=10), dict(max_steps=20)),
+    "max_iter": (dict(max_iter=1), dict(max_iter=2)),
+    "tol": (dict(lam=1.0, solver="sdca", max_iter=500), dict(lam=1.0, solver="sdca", max_iter=500, tol=0.1)),
     "batch_size": (dict(batch_size=1), dict(batch_size=2)),
     "sampling": (dict(sampling="shuffle"), dict(sampling="replacement")),
     "sampling cyclic": (dict(sampling="shuffle"), dict(sampling="cyclic")),
     "average": (dict(average=False), dict(average="weighted")),
     "average uniform": (dict(average="weighted"), dict(average="uniform")),
     "average suffix": (dict(average="weighted"), dict(average="suffix")),
-    "project": (dict(lam=1e-3, max_iter=20, average=False), dict(lam=1e-3, max_iter=20, average=False, project=True)),
+    "project": (dict(lam=1e-3, max_steps=20, average=False), dict(lam=1e-3, max_steps=20, average=False, project=True)),
     "fit_intercept": (dict(fit_intercept=True), dict(fit_intercept=False)),
     "intercept_scaling": (dict(intercept_scaling=1.0), dict(intercept_scaling=2.0)),
     "class_weight": (dict(class_weight=None), dict(class_weight={0: 1, 1: 2, 2: 3, 3: 4})),
@@ -508,14 +509,14 @@ CHANGES_SOMETHING_ELSE = {"max_time", "cache_size", "verbose", "device", "warm_s
 def test_every_parameter_is_accounted_for():
     parameters = set(inspect.signature(PegasosClassifier).parameters)
     tested = {name.split()[0] for name in CHANGES_THE_MODEL} | CHANGES_SOMETHING_ELSE
-    assert tested == parameters == set(PegasosClassifier().get_params())
+    assert tested == parameters == set(pegasos_classifier().get_params())
 
 
 @pytest.mark.parametrize("name", CHANGES_THE_MODEL)
 def test_parameter_changes_the_model(multiclass, name):
     X, y = multiclass
     one, other = (
-        PegasosClassifier(**(dict(random_state=0) | params)).fit(X, y).decision_function(X)
+        pegasos_classifier(**(dict(random_state=0) | params)).fit(X, y).decision_function(X)
         for params in CHANGES_THE_MODEL[name]
     )
     assert not np.allclose(one, other, rtol=1e-6)
@@ -524,26 +525,26 @@ def test_parameter_changes_the_model(multiclass, name):
 @pytest.mark.parametrize("params", [dict(), dict(kernel="rbf"), dict(solver="sdca")], ids=str)
 def test_max_time_ends_the_fit(binary, params):
     X, y = binary
-    model = PegasosClassifier(max_passes=10**9, max_time=0.2, lam=0.05, random_state=0, **params).fit(X, y)
+    model = pegasos_classifier(max_iter=10**9, max_time=0.2, lam=0.05, random_state=0, **params).fit(X, y)
     assert 0 < model.n_iter_ < 10**9 * len(y)
     assert_finite(model, X)
 
 
 def test_verbose_prints_progress_and_silence_is_the_default(binary, capfd):
     X, y = binary
-    PegasosClassifier(lam=0.05, random_state=0).fit(X, y)
+    pegasos_classifier(lam=0.05, random_state=0).fit(X, y)
     assert capfd.readouterr() == ("", "")
-    PegasosClassifier(lam=0.05, random_state=0, verbose=1).fit(X, y)
+    pegasos_classifier(lam=0.05, random_state=0, verbose=1).fit(X, y)
     assert "".join(capfd.readouterr())
 
 
 def test_verbose_does_not_change_the_model(binary):
     X, y = binary
-    quiet, loud = (PegasosClassifier(lam=0.05, random_state=0, verbose=verbose).fit(X, y) for verbose in (0, 1))
+    quiet, loud = (pegasos_classifier(lam=0.05, random_state=0, verbose=verbose).fit(X, y) for verbose in (0, 1))
     np.testing.assert_array_equal(quiet.coef_, loud.coef_)
 
 
 def test_cpu_is_a_device(binary):
     X, y = binary
-    auto, cpu = (PegasosClassifier(lam=0.05, random_state=0, device=device).fit(X, y) for device in ("auto", "cpu"))
+    auto, cpu = (pegasos_classifier(lam=0.05, random_state=0, device=device).fit(X, y) for device in ("auto", "cpu"))
     np.testing.assert_array_equal(auto.coef_, cpu.coef_)

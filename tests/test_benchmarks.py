@@ -127,7 +127,7 @@ def test_objectives_are_those_that_the_certificate_names(scheme):
     from pegasos import PegasosClassifier
 
     task = digits()
-    model = PegasosClassifier(lam=1e-3, multi_class=scheme, max_passes=2, random_state=0).fit(task.X, task.y)
+    model = PegasosClassifier(lam=1e-3, multi_class=scheme, max_iter=2, random_state=0).fit(task.X, task.y)
     found = LinearObjective(task.X, task.y, 1e-3, scheme)(model)["objective"]
     assert found == pytest.approx(model.objective_.mean(), rel=1e-4)
 

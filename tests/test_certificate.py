@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
 from conftest import classes_problem
-from pegasos import PegasosClassifier
 from reference import hinge_objective, hinge_optimum
+from textbook import pegasos_classifier
 
 ROUNDING = 1e-9
 
@@ -36,7 +36,7 @@ def random_settings(seed):
     """One way of running the solver; the 50 seeds meet every rule, sampling, average and kind of batch."""
     rng = np.random.default_rng(1000 + seed)
     average = (False, "uniform", "weighted", "suffix")[seed // 2 % 4]
-    length = {"max_passes": int(rng.integers(1, 30))} if rng.random() < 0.5 else {"max_iter": int(rng.integers(1, 400))}
+    length = {"max_iter": int(rng.integers(1, 30))} if rng.random() < 0.5 else {"max_steps": int(rng.integers(1, 400))}
     if seed % 5 == 4:
         return dict(solver="sdca", average=average, **length)
     return dict(
@@ -52,7 +52,7 @@ def random_settings(seed):
 @pytest.mark.parametrize("seed", range(50))
 def test_gap_is_at_least_the_true_suboptimality(seed):
     params, X, y, weights, K, lam = random_problem(seed)
-    model = PegasosClassifier(**params, **random_settings(seed)).fit(X, y, sample_weight=weights)
+    model = pegasos_classifier(**params, **random_settings(seed)).fit(X, y, sample_weight=weights)
     optimum = hinge_optimum(K, y, lam, weights=weights)
     assert model.objective_[0] >= optimum.dual - ROUNDING, "no model is better than the optimum"
     assert model.dual_gap_[0] >= model.objective_[0] - optimum.objective - ROUNDING
@@ -61,7 +61,7 @@ def test_gap_is_at_least_the_true_suboptimality(seed):
 @pytest.mark.parametrize("seed", range(50))
 def test_objective_is_that_of_the_returned_model(seed):
     params, X, y, weights, _, lam = random_problem(seed)
-    model = PegasosClassifier(**params, **random_settings(seed)).fit(X, y, sample_weight=weights)
+    model = pegasos_classifier(**params, **random_settings(seed)).fit(X, y, sample_weight=weights)
     if params["kernel"] == "linear":
         squared_norm = float(np.sum(model.coef_**2) + model.intercept_[0] ** 2)
     else:
@@ -77,7 +77,7 @@ def test_sdca_falls_below_the_gap_asked_for_and_is_that_close_to_the_optimum(see
     params, X, y, weights, K, lam = random_problem(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        model = PegasosClassifier(**params, solver="sdca", average=False, tol=1e-3, max_passes=20_000)
+        model = pegasos_classifier(**params, solver="sdca", average=False, tol=1e-3, max_iter=20_000)
         model.fit(X, y, sample_weight=weights)
     assert -ROUNDING <= model.dual_gap_[0] < 1e-3
     assert model.objective_[0] - hinge_optimum(K, y, lam, weights=weights).dual < 1e-3 + ROUNDING
@@ -87,7 +87,7 @@ def test_sdca_falls_below_the_gap_asked_for_and_is_that_close_to_the_optimum(see
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_pegasos_stops_at_the_gap_asked_for(binary, kernel, sampling):
     X, y = binary
-    model = PegasosClassifier(kernel=kernel, lam=0.1, tol=0.02, sampling=sampling, random_state=0).fit(X, y)
+    model = pegasos_classifier(kernel=kernel, lam=0.1, tol=0.02, sampling=sampling, random_state=0).fit(X, y)
     assert model.dual_gap_[0] <= 0.02
     assert model.n_iter_ < 1000 * len(y), "it stopped because of tol, not of the passes"
 
@@ -96,7 +96,9 @@ def test_pegasos_stops_at_the_gap_asked_for(binary, kernel, sampling):
 @pytest.mark.parametrize("solver", ["pegasos", "sdca"])
 def test_every_column_has_its_own_certificate(multiclass, multi_class, solver):
     X, y = multiclass
-    model = PegasosClassifier(kernel="rbf", gamma=0.5, lam=0.05, multi_class=multi_class, solver=solver, random_state=0)
+    model = pegasos_classifier(
+        kernel="rbf", gamma=0.5, lam=0.05, multi_class=multi_class, solver=solver, random_state=0
+    )
     model.fit(X, y)
     pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
     columns = [(None, c) for c in range(4)] if multi_class == "ovr" else pairs
@@ -110,34 +112,34 @@ def test_every_column_has_its_own_certificate(multiclass, multi_class, solver):
 
 
 @pytest.mark.parametrize("lam", [0.01, 0.1, 1.0])
-@pytest.mark.parametrize("max_iter", [1, 10, 100, 1000])
+@pytest.mark.parametrize("max_steps", [1, 10, 100, 1000])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_full_batch_uniform_average_keeps_the_bound_of_pegasos(kernel, max_iter, lam):
+def test_full_batch_uniform_average_keeps_the_bound_of_pegasos(kernel, max_steps, lam):
     X, y = classes_problem(2, seed=3)
     K = linear_kernel(X) if kernel == "linear" else rbf_kernel(X, gamma=0.5)
     radius = np.sqrt(K.diagonal().max())
-    model = PegasosClassifier(
+    model = pegasos_classifier(
         kernel=kernel,
         gamma=0.5,
         lam=lam,
         batch_size="all",
         average="uniform",
         fit_intercept=False,
-        max_iter=max_iter,
+        max_steps=max_steps,
     ).fit(X, y)
-    assert model.n_iter_ == max_iter
+    assert model.n_iter_ == max_steps
     suboptimality = model.objective_[0] - hinge_optimum(K, np.where(y == 1, 1, -1), lam).objective
-    assert suboptimality <= 2 * radius**2 * (1 + np.log(max_iter)) / (lam * max_iter)
+    assert suboptimality <= 2 * radius**2 * (1 + np.log(max_steps)) / (lam * max_steps)
 
 
 @pytest.mark.parametrize("average", [False, "uniform", "suffix", "weighted"])
 @pytest.mark.parametrize("batch_size", [1, 7, "all"])
-@pytest.mark.parametrize("max_iter", [1, 10, 300])
-def test_norm_never_exceeds_radius_over_lam(binary, average, batch_size, max_iter):
+@pytest.mark.parametrize("max_steps", [1, 10, 300])
+def test_norm_never_exceeds_radius_over_lam(binary, average, batch_size, max_steps):
     X, y = binary
     radius, lam = np.linalg.norm(X, axis=1).max(), 0.01
-    model = PegasosClassifier(
-        lam=lam, average=average, batch_size=batch_size, max_iter=max_iter, fit_intercept=False, random_state=0
+    model = pegasos_classifier(
+        lam=lam, average=average, batch_size=batch_size, max_steps=max_steps, fit_intercept=False, random_state=0
     ).fit(X, y)
     assert np.linalg.norm(model.coef_) <= radius / lam * (1 + 1e-12)
 
@@ -146,8 +148,8 @@ def test_norm_never_exceeds_radius_over_lam(binary, average, batch_size, max_ite
 @pytest.mark.parametrize("lam", [0.01, 1.0])
 def test_projection_keeps_the_last_iterate_in_the_ball(binary, kernel, lam):
     X, y = binary
-    model = PegasosClassifier(
-        kernel=kernel, gamma=0.5, lam=lam, project=True, average=False, max_iter=50, random_state=0
+    model = pegasos_classifier(
+        kernel=kernel, gamma=0.5, lam=lam, project=True, average=False, max_steps=50, random_state=0
     )
     model.fit(X, y)
     if kernel == "linear":
@@ -162,7 +164,7 @@ def test_projection_keeps_the_last_iterate_in_the_ball(binary, kernel, lam):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_a_missed_tol_warns_with_the_gap_reached(binary, solver, kernel):
     X, y = binary
-    model = PegasosClassifier(kernel=kernel, solver=solver, lam=1e-3, tol=1e-9, max_passes=2, random_state=0)
+    model = pegasos_classifier(kernel=kernel, solver=solver, lam=1e-3, tol=1e-9, max_iter=2, random_state=0)
     with pytest.warns(ConvergenceWarning, match="gap") as caught:
         model.fit(X, y)
     (text,) = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
@@ -174,12 +176,12 @@ def test_no_warning_without_tol(binary):
     X, y = binary
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PegasosClassifier(lam=1e-3, max_iter=1, random_state=0).fit(X, y)
+        pegasos_classifier(lam=1e-3, max_steps=1, random_state=0).fit(X, y)
 
 
 def test_sigmoid_kernel_has_no_certificate(binary):
     X, y = binary
-    model = PegasosClassifier(kernel="sigmoid", gamma=0.1, coef0=-0.5, lam=0.1, random_state=0).fit(X, y)
+    model = pegasos_classifier(kernel="sigmoid", gamma=0.1, coef0=-0.5, lam=0.1, random_state=0).fit(X, y)
     assert np.isnan(model.dual_gap_).all()
     assert np.isfinite(model.objective_).all()
     assert np.isfinite(model.decision_function(X)).all()
@@ -187,13 +189,13 @@ def test_sigmoid_kernel_has_no_certificate(binary):
 
 def test_tol_with_the_sigmoid_kernel_is_refused(binary):
     with pytest.raises(ValueError, match=r"(?s)(tol.*sigmoid|sigmoid.*tol)"):
-        PegasosClassifier(kernel="sigmoid", tol=1e-3).fit(*binary)
+        pegasos_classifier(kernel="sigmoid", tol=1e-3).fit(*binary)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_history_ends_with_the_certificate_of_the_model(multiclass, kernel):
     X, y = multiclass
-    model = PegasosClassifier(kernel=kernel, solver="sdca", average=False, lam=0.1, tol=1e-4, random_state=0).fit(X, y)
+    model = pegasos_classifier(kernel=kernel, solver="sdca", average=False, lam=0.1, tol=1e-4, random_state=0).fit(X, y)
     for name in ("step", "seconds"):
         values = [record[name] for record in model.history_]
         assert values == sorted(values)

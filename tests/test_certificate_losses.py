@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
 from pegasos import PegasosClassifier, PegasosRegressor
 from reference_losses import kernel_objective, linear_objective, objective, optimum_of
+from textbook import pegasos_regressor
 
 ROUNDING = 1e-9
 SEEDS = 50
@@ -128,8 +129,8 @@ def fits(loss, seed):
     fitted = []
     for place in places_of_settings(seed):
         settings = SETTINGS[place]
-        limit = ("max_passes", "max_iter")[int(rng.integers(2))]
-        length = {limit: int(rng.integers(1, 30 if limit == "max_passes" else 400))}
+        limit = ("max_iter", "max_steps")[int(rng.integers(2))]
+        length = {limit: int(rng.integers(1, 30 if limit == "max_iter" else 400))}
         fitted.append((settings | length, random_problem(loss, seed).fit(**settings, **length)))
     return fitted
 
@@ -200,7 +201,7 @@ def test_sdca_falls_below_the_gap_asked_for_and_is_that_close_to_the_optimum(los
     problem = random_problem(loss, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        model = problem.fit(solver="sdca", average=False, tol=1e-3, max_passes=20_000)
+        model = problem.fit(solver="sdca", average=False, tol=1e-3, max_iter=20_000)
     for place, (column, optimum) in enumerate(zip(problem.columns, optima(loss, seed), strict=True)):
         _, weights = problem.own(column)
         zeros = np.zeros((len(column.y), problem.n_classes) if loss == "crammer_singer" else len(column.y))
@@ -215,7 +216,7 @@ def test_sdca_falls_below_the_gap_asked_for_and_is_that_close_to_the_optimum(los
 def test_mean_of_the_targets_taken_off_is_part_of_the_certified_problem(seed, solver):
     problem = random_problem("epsilon_insensitive", seed)
     params = problem.params | dict(fit_intercept="auto")
-    model = PegasosRegressor(**params, solver=solver, max_passes=10).fit(problem.X, problem.y, problem.weights)
+    model = pegasos_regressor(**params, solver=solver, max_iter=10).fit(problem.X, problem.y, problem.weights)
     K = rbf_kernel(problem.X, gamma=params["gamma"])
     means = np.average(problem.y, axis=0, weights=problem.weights)
     np.testing.assert_allclose(model.intercept_, means)
@@ -235,7 +236,7 @@ def test_mean_of_the_targets_taken_off_is_part_of_the_certified_problem(seed, so
 def test_float32_certificates_hold_up_to_its_rounding(loss, seed, solver):
     problem = random_problem(loss, seed)
     kind = PegasosRegressor if loss in REGRESSIONS else PegasosClassifier
-    model = kind(**problem.params, solver=solver, max_passes=50)
+    model = kind(**problem.params, solver=solver, max_iter=50)
     model.fit(problem.X.astype(np.float32), problem.y, problem.weights)
     np.testing.assert_allclose(model.objective_[: len(problem.columns)], objectives(problem, model), rtol=1e-4)
     for place, optimum in enumerate(optima(loss, seed)):
@@ -250,7 +251,7 @@ def test_tol_is_met_by_pegasos_too(loss, kernel):
     problem = random_problem(loss, seed)
     params = {name: value for name, value in problem.params.items() if name not in ("C", "lam")}
     kind = PegasosRegressor if loss in REGRESSIONS else PegasosClassifier
-    model = kind(**params, lam=0.3, tol=0.02, max_passes=5000)
+    model = kind(**params, lam=0.3, tol=0.02, max_iter=5000)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         model.fit(problem.X, problem.y, problem.weights)
@@ -260,8 +261,8 @@ def test_tol_is_met_by_pegasos_too(loss, kernel):
 @losses
 def test_without_a_whole_pass_the_gap_still_bounds(loss):
     problem = random_problem(loss, 7)
-    for batch_size, max_iter in product((1, 3, 7), (1, 2, 5)):
-        model = problem.fit(batch_size=batch_size, max_iter=max_iter, average=False)
+    for batch_size, max_steps in product((1, 3, 7), (1, 2, 5)):
+        model = problem.fit(batch_size=batch_size, max_steps=max_steps, average=False)
         for place, optimum in enumerate(optima(loss, 7)):
             gap = model.dual_gap_[place]
             assert gap >= model.objective_[place] - optimum.objective - ROUNDING

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import naive
-from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.problem.sampling import Stream
 from pegasos.rules.state import State
+from textbook import pegasos_classifier, pegasos_regressor
 
 RNG = np.random.default_rng(0)
 
@@ -27,7 +27,7 @@ def lopsided(seed=0):
 
 
 def optimum(X, y, **params):
-    exact = PegasosClassifier(solver="sdca", average=False, tol=1e-9, max_passes=10**5, random_state=0, **params)
+    exact = pegasos_classifier(solver="sdca", average=False, tol=1e-9, max_iter=10**5, random_state=0, **params)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return exact.fit(X, y).objective_
@@ -41,10 +41,10 @@ def assert_certified(model, best):
 def test_shuffled_passes_after_draws_with_replacement(seed):
     X, y = lopsided()
     shared = dict(lam=0.1, fit_intercept=False)
-    model = PegasosClassifier(warm_start=True, sampling="replacement", max_passes=20, random_state=seed, **shared).fit(
+    model = pegasos_classifier(warm_start=True, sampling="replacement", max_iter=20, random_state=seed, **shared).fit(
         X, y
     )
-    model.set_params(sampling="shuffle", max_passes=1).fit(X, y)
+    model.set_params(sampling="shuffle", max_iter=1).fit(X, y)
     assert_certified(model, optimum(X, y, **shared))
 
 
@@ -53,7 +53,7 @@ def test_pairs_that_stop_within_a_pass_again_and_again(sampling):
     X, y = lopsided()
     X, y = np.vstack([X, RNG.normal(size=(20, 3)) + 5]), np.append(y, [2] * 20)
     shared = dict(lam=0.1, fit_intercept=False, multi_class="ovo")
-    model = PegasosClassifier(warm_start=True, sampling=sampling, max_iter=10, random_state=0, **shared)
+    model = pegasos_classifier(warm_start=True, sampling=sampling, max_steps=10, random_state=0, **shared)
     best = optimum(X, y, **shared)
     for _ in range(40):
         assert_certified(model.fit(X, y), best)
@@ -65,11 +65,11 @@ def test_pairs_that_stop_within_a_pass_again_and_again(sampling):
 def test_any_change_between_fits_keeps_the_certificate(seed, kernel, loss):
     rng = np.random.default_rng(seed)
     X, y = lopsided(seed)
-    model = PegasosClassifier(kernel=kernel, gamma=0.5, loss=loss, warm_start=True, lam=0.1, random_state=seed)
+    model = pegasos_classifier(kernel=kernel, gamma=0.5, loss=loss, warm_start=True, lam=0.1, random_state=seed)
     for _ in range(10):
-        length = {"max_iter": int(rng.integers(1, 60)), "max_passes": None}
+        length = {"max_steps": int(rng.integers(1, 60)), "max_iter": None}
         if rng.random() < 0.5:
-            length = {"max_iter": None, "max_passes": int(rng.integers(1, 4))}
+            length = {"max_steps": None, "max_iter": int(rng.integers(1, 4))}
         model.set_params(
             lam=float(rng.choice([0.02, 0.1, 0.5])),
             sampling=str(rng.choice(["shuffle", "cyclic", "replacement"])),
@@ -85,7 +85,7 @@ def test_any_change_between_fits_keeps_the_certificate(seed, kernel, loss):
 def test_tol_is_reached_after_another_lam(lam):
     X = RNG.normal(size=(100, 4))
     y = (X[:, 0] + 0.5 * RNG.normal(size=100) > 0).astype(int)
-    model = PegasosClassifier(lam=0.1, warm_start=True, tol=0.05, random_state=0, max_passes=500).fit(X, y)
+    model = pegasos_classifier(lam=0.1, warm_start=True, tol=0.05, random_state=0, max_iter=500).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.set_params(lam=lam).fit(X, y)
@@ -120,8 +120,8 @@ def test_a_start_vector_of_integers_and_bad_lams():
 
 
 def test_a_call_after_a_warm_started_fit_is_one_pass_over_its_rows():
-    settings = dict(lam=1.0, epsilon=0, fit_intercept=False, average=False, max_iter=7, random_state=0)
-    model = PegasosRegressor(warm_start=True, **settings).fit(np.eye(10), np.full(10, 1e6))
+    settings = dict(lam=1.0, epsilon=0, fit_intercept=False, average=False, max_steps=7, random_state=0)
+    model = pegasos_regressor(warm_start=True, **settings).fit(np.eye(10), np.full(10, 1e6))
     before = model.coef_ * model.t_[0]
     model.partial_fit(np.eye(10)[:5], np.full(5, 1e6))
     np.testing.assert_allclose(model.coef_ * model.t_[0] - before, [[1] * 5 + [0] * 5], atol=1e-9)
@@ -129,7 +129,7 @@ def test_a_call_after_a_warm_started_fit_is_one_pass_over_its_rows():
 
 def test_pairs_in_batches_meet_each_of_their_rows_once():
     y = np.repeat([0, 1, 2], [4, 3, 5])
-    model = PegasosClassifier(
+    model = pegasos_classifier(
         lam=1e6, multi_class="ovo", batch_size=2, average=False, fit_intercept=False, random_state=0
     ).partial_fit(np.eye(12), y, classes=[0, 1, 2])
     for pair, coefficients in zip([(0, 1), (0, 2), (1, 2)], model.coef_, strict=True):
@@ -138,7 +138,7 @@ def test_pairs_in_batches_meet_each_of_their_rows_once():
 
 def test_small_targets_do_not_shrink_the_ball_of_a_projected_stream():
     X = RNG.normal(size=(200, 3))
-    model = PegasosRegressor(lam=0.01, project=True, average=False, random_state=0).partial_fit(X, X @ [1, 2, 3.0])
+    model = pegasos_regressor(lam=0.01, project=True, average=False, random_state=0).partial_fit(X, X @ [1, 2, 3.0])
     model.partial_fit(X[:3], np.zeros(3))
     assert np.linalg.norm(model.coef_) > 2
 
@@ -147,8 +147,8 @@ def test_weights_as_given_widen_the_ball():
     X = RNG.normal(size=(100, 2))
     y = (X[:, 0] > 0).astype(int)
     heavy = dict(classes=[0, 1], sample_weight=np.full(100, 100.0))
-    free = PegasosClassifier(lam=1.0, random_state=0).partial_fit(X, y, **heavy)
-    held = PegasosClassifier(lam=1.0, random_state=0, project=True).partial_fit(X, y, **heavy)
+    free = pegasos_classifier(lam=1.0, random_state=0).partial_fit(X, y, **heavy)
+    held = pegasos_classifier(lam=1.0, random_state=0, project=True).partial_fit(X, y, **heavy)
     np.testing.assert_allclose(held.coef_[0, 0], free.coef_[0, 0], rtol=0.5)  # the other feature means nothing
     assert np.linalg.norm(held.coef_ - free.coef_) < 0.5 * np.linalg.norm(free.coef_)
     assert np.linalg.norm(held.coef_) > 1.5
@@ -157,7 +157,7 @@ def test_weights_as_given_widen_the_ball():
 def test_ctrl_c_interrupts_a_stream_and_the_model_is_the_one_before():
     X = RNG.normal(size=(300_000, 20))
     y = (X[:, 0] > 0).astype(int)
-    model = PegasosClassifier(lam=0.01, random_state=0).partial_fit(X[:100], y[:100], classes=[0, 1])
+    model = pegasos_classifier(lam=0.01, random_state=0).partial_fit(X[:100], y[:100], classes=[0, 1])
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
@@ -174,7 +174,7 @@ def stream_for_ever(model, X, y):
 
 def test_sums_in_float64_stay_so_from_call_to_call():
     X = np.full((1000, 1), 1.0, np.float32)
-    model = PegasosRegressor(lam=1.0, epsilon=0, fit_intercept=False, average=False, random_state=0)
+    model = pegasos_regressor(lam=1.0, epsilon=0, fit_intercept=False, average=False, random_state=0)
     model.partial_fit(X, np.full(1000, 1e6))
     model._memory.state.widen()
     model._memory.state.sums[:] = 2e7
@@ -191,13 +191,13 @@ def test_warnings_point_to_the_user_s_line():
     X, y = lopsided()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        PegasosClassifier(tol=1e-12, max_passes=1).fit(X * [1, 1e6, 1], y)
+        pegasos_classifier(tol=1e-12, max_iter=1).fit(X * [1, 1e6, 1], y)
     assert {os.path.basename(warning.filename) for warning in caught} == {os.path.basename(__file__)}
 
 
 def test_the_last_line_of_verbose_is_printed_once(capsys):
     X, y = lopsided()
-    PegasosClassifier(verbose=1, max_passes=4, random_state=0).fit(X, y)
+    pegasos_classifier(verbose=1, max_iter=4, random_state=0).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
 
@@ -205,7 +205,7 @@ def test_the_last_line_of_verbose_is_printed_once(capsys):
 def test_sparse_targets_are_refused():
     sp = pytest.importorskip("scipy.sparse")
     with pytest.raises(ValueError, match="targets y are a sparse matrix"):
-        PegasosRegressor().fit(np.eye(4), sp.csr_matrix(np.ones((4, 1))))
+        pegasos_regressor().fit(np.eye(4), sp.csr_matrix(np.ones((4, 1))))
 
 
 def test_naive_start_vector():

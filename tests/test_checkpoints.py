@@ -13,10 +13,11 @@ from sklearn.metrics import pairwise
 
 from checkpointed import assert_same_bits, fit_in_pieces, fresh, killed_after, leave_checkpoint, quietly
 from conftest import classes_problem
-from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor
+from pegasos import Checkpoint
 from pegasos.rules.state import State
 from pegasos.solver import stream
 from pegasos.solver.checkpoint_file import CheckpointFile
+from textbook import pegasos_classifier, pegasos_regressor
 
 N = 300
 X, Y = classes_problem(4, n_rows=N, n_features=5)
@@ -47,7 +48,7 @@ def check(path, model, rows, y, writes=2, least=1, **given):
 
 
 def classifier(**params):
-    return PegasosClassifier(**(dict(lam=0.01, max_passes=4, random_state=0) | params))
+    return pegasos_classifier(**(dict(lam=0.01, max_iter=4, random_state=0) | params))
 
 
 # --- bit for bit ----------------------------------------------------------------------------------
@@ -57,15 +58,15 @@ RULES = [
     dict(sampling="replacement", average="uniform"),
     dict(sampling="cyclic", average="suffix", multi_class="ovo"),
     dict(batch_size=10, average="suffix", project=True, lam=1e-4),
-    dict(batch_size="all", average="uniform", max_passes=7, project=True),
+    dict(batch_size="all", average="uniform", max_iter=7, project=True),
     dict(multi_class="crammer_singer", average="suffix", fit_intercept=True),
     dict(multi_class="crammer_singer", sampling="replacement", batch_size=7),
     dict(loss="log_loss", sampling="replacement", fit_intercept=True),
     dict(loss="squared_hinge", average=False, batch_size=3),
     dict(solver="sdca", average=False),
     dict(solver="sdca", average="weighted", multi_class="ovo", sampling="replacement"),
-    dict(solver="sdca", multi_class="crammer_singer", tol=0.02, max_passes=20),
-    dict(solver="sdca", loss="log_loss", class_weight="balanced", tol=1e-4, max_passes=9),
+    dict(solver="sdca", multi_class="crammer_singer", tol=0.02, max_iter=20),
+    dict(solver="sdca", loss="log_loss", class_weight="balanced", tol=1e-4, max_iter=9),
 ]
 ROWS = {
     "dense": ("dense", dict()),
@@ -97,7 +98,7 @@ def test_a_fit_in_pieces_is_one_fit_to_the_last_bit(path, rows, rule):
     [
         dict(average="suffix", **RBF),
         dict(cache_size=0, sampling="replacement", **RBF),
-        dict(batch_size=10, max_passes=20),
+        dict(batch_size=10, max_iter=20),
     ],
     ids=str,
 )
@@ -110,7 +111,7 @@ def test_it_does_not_matter_how_often_it_is_killed(path, params, writes):
     [
         ("matrix", dict(kernel="precomputed")),
         ("matrix", dict(kernel="precomputed", solver="sdca", n_landmarks=20)),
-        ("csr", dict(kernel="laplacian", gamma=0.2, cache_size=0, max_passes=2)),
+        ("csr", dict(kernel="laplacian", gamma=0.2, cache_size=0, max_iter=2)),
         ("dense", dict(kernel=pairwise.rbf_kernel, kernel_params={"gamma": 0.2})),
         ("dense", dict(kernel="poly", degree=2, solver="sdca", cache_size=0)),
         ("dense", dict(kernel="sigmoid", gamma=0.1)),
@@ -148,7 +149,7 @@ def test_large_batches_too(path, batch_size, average):
     "params", [dict(), dict(kernel="rbf", fit_intercept=True), dict(solver="sdca", tol=0.02)], ids=str
 )
 def test_regressors_too(path, params):
-    model = PegasosRegressor(lam=0.01, max_passes=5, random_state=0, **params)
+    model = pegasos_regressor(lam=0.01, max_iter=5, random_state=0, **params)
     check(path, model, X, TARGETS, 2)
     check(path, model, X, TARGETS[:, 0], 3, sample_weight=WEIGHTS)
 
@@ -157,7 +158,7 @@ def test_regressors_too(path, params):
     "params",
     [
         dict(multi_class="ovo", batch_size=10),
-        dict(multi_class="ovo", batch_size=20, max_passes=9),
+        dict(multi_class="ovo", batch_size=20, max_iter=9),
         dict(multi_class="ovo", batch_size=20, cache_size=0, n_landmarks=20, **RBF),
         dict(multi_class="ovo", batch_size=10, average="suffix", **RBF),
     ],
@@ -173,20 +174,20 @@ def test_groups_of_columns_that_take_turns_too(path, params):
     "params", [dict(), dict(multi_class="ovo", average=False), dict(multi_class="ovo", **RBF)], ids=str
 )
 def test_columns_that_leave_early_too(path, params):
-    model = classifier(solver="sdca", tol=0.002, max_passes=50, **params)
+    model = classifier(solver="sdca", tol=0.002, max_iter=50, **params)
     whole = check(path, model, X, UNEVEN, 2)
     assert len(set(whole.t_)) > 1
 
 
 def test_a_fit_that_goes_on_from_an_earlier_one_too(path):
     for params in (dict(), dict(solver="sdca"), dict(batch_size=7, average="suffix"), RBF):
-        before = classifier(warm_start=True, max_passes=3, **params).fit(X, Y)
+        before = classifier(warm_start=True, max_iter=3, **params).fit(X, Y)
         whole = check(path, before.set_params(lam=0.02), X, Y, 2)
         assert (whole.t_ > before.t_).all()
 
 
 def test_history_is_that_of_one_fit(path):
-    model = classifier(tol=1e-9, max_passes=9)
+    model = classifier(tol=1e-9, max_iter=9)
     whole = check(path, model, X, Y, 2)
     assert [record["step"] for record in whole.history_] == [N, 2 * N, 4 * N, 8 * N, 9 * N]
 
@@ -222,7 +223,7 @@ from pegasos import PegasosClassifier
 assert numba.config.DISABLE_JIT
 X, y = classes_problem(3)
 for params in eval(sys.argv[2]):
-    model = PegasosClassifier(lam=0.01, max_passes=3, random_state=0, **params)
+    model = PegasosClassifier(lam=0.01, max_iter=3, random_state=0, solver="pegasos", tol=None, **params)
     found, kills = fit_in_pieces(model, X, y, Path(sys.argv[1]), 2)
     assert kills > 1
     assert_same_bits(found, model.fit(X, y))

@@ -15,10 +15,11 @@ from sklearn.metrics import pairwise
 
 from checkpointed import Killed, assert_same_bits, killed_after, quietly
 from conftest import classes_problem
-from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor
+from pegasos import Checkpoint
 from pegasos.container import file as container
 from pegasos.estimators import training
 from pegasos.solver.clock import Clock
+from textbook import pegasos_classifier, pegasos_regressor
 
 N = 300
 X, Y = classes_problem(4, n_rows=N)
@@ -41,7 +42,7 @@ def path(tmp_path):
 
 
 def classifier(**params):
-    return PegasosClassifier(**(dict(lam=0.01, max_passes=6, random_state=0) | params))
+    return pegasos_classifier(**(dict(lam=0.01, max_iter=6, random_state=0) | params))
 
 
 @contextmanager
@@ -123,7 +124,7 @@ class Ticking:
 @pytest.mark.parametrize("params", RUNS + IN_TURNS, ids=str)
 def test_max_time_keeps_the_file_and_a_later_fit_goes_on(path, params, monkeypatch):
     Ticking(monkeypatch)
-    model, whole = classifier(checkpoint=path, max_passes=30, **params), classifier(max_passes=30, **params).fit(X, Y)
+    model, whole = classifier(checkpoint=path, max_iter=30, **params), classifier(max_iter=30, **params).fit(X, Y)
     found = quietly(clone(model).set_params(max_time=2.0).fit, X, Y)
     assert (found.t_ < whole.t_).any()
     assert path.exists()
@@ -134,7 +135,7 @@ def test_max_time_keeps_the_file_and_a_later_fit_goes_on(path, params, monkeypat
 @pytest.mark.parametrize("params", [dict(), dict(batch_size="all"), RBF], ids=str)
 def test_time_counts_over_all_runs(path, params, monkeypatch):
     Ticking(monkeypatch)
-    model = classifier(checkpoint=path, max_passes=100, **params)
+    model = classifier(checkpoint=path, max_iter=100, **params)
     steps = [quietly(clone(model).set_params(max_time=limit).fit, X, Y).t_.max() for limit in (2.0, 2.0, 6.0)]
     assert steps[1] == steps[0] < steps[2]
     assert path.exists()
@@ -152,7 +153,7 @@ def without_matrix(model, monkeypatch):
 
 @MATRIX
 def test_a_fit_that_had_no_time_for_its_kernel_matrix_goes_on_with_it(path, params, monkeypatch):
-    model = classifier(lam=1e-3, max_passes=20, **params)
+    model = classifier(lam=1e-3, max_iter=20, **params)
     whole = clone(model).fit(X, EASY)
     model.set_params(checkpoint=path)
     with killed_after(8), pytest.raises(Killed), monkeypatch.context() as patch:
@@ -162,7 +163,7 @@ def test_a_fit_that_had_no_time_for_its_kernel_matrix_goes_on_with_it(path, para
 
 @MATRIX
 def test_a_fit_that_had_its_kernel_matrix_goes_on_without_it(path, params, monkeypatch):
-    model = classifier(lam=1e-3, max_passes=20, **params)
+    model = classifier(lam=1e-3, max_iter=20, **params)
     whole = clone(model).fit(X, EASY)
     model.set_params(checkpoint=path)
     with killed_after(8), pytest.raises(Killed):
@@ -206,7 +207,7 @@ def test_kept_files_stay_after_every_end(path):
 
 
 def test_regressors_end_early_too(path):
-    model = PegasosRegressor(lam=0.01, max_passes=6, random_state=0)
+    model = pegasos_regressor(lam=0.01, max_iter=6, random_state=0)
     whole = clone(model).fit(X, X @ [1.0, 0.5, 0.0, 2.0])
     with pressed_at(3), pytest.warns(ConvergenceWarning, match="Interrupted after"):
         clone(model).set_params(checkpoint=path).fit(X, X @ [1.0, 0.5, 0.0, 2.0])

@@ -16,13 +16,14 @@ from sklearn.metrics import pairwise
 import pegasos
 from checkpointed import Killed, assert_same_bits, fresh, killed_after, leave_checkpoint
 from conftest import classes_problem
-from pegasos import Checkpoint, CheckpointError, PegasosClassifier, PegasosRegressor, PegasosSearchCV
+from pegasos import Checkpoint, CheckpointError, PegasosSearchCV
 from pegasos.container import file as container
 from pegasos.solver.checkpoint_file import CheckpointFile
 from pegasos.utils.files import replacing
+from textbook import pegasos_classifier, pegasos_regressor
 
 X, Y = classes_problem(3, n_rows=120)
-MODEL = PegasosClassifier(lam=0.01, max_passes=5, random_state=0)
+MODEL = pegasos_classifier(lam=0.01, max_iter=5, random_state=0)
 
 
 @pytest.fixture
@@ -264,8 +265,8 @@ def test_other_data_is_named(path, change):
 
 
 OTHER_PARAMETERS = {
-    "kernel": "rbf", "lam": 0.02, "loss": "log_loss", "multi_class": "ovo", "solver": "sdca", "max_iter": 77,
-    "max_passes": 6, "tol": 0.5, "batch_size": 2, "sampling": "cyclic", "average": "uniform", "project": True,
+    "kernel": "rbf", "lam": 0.02, "loss": "log_loss", "multi_class": "ovo", "solver": "sdca", "max_steps": 77,
+    "max_iter": 6, "tol": 0.5, "batch_size": 2, "sampling": "cyclic", "average": "uniform", "project": True,
     "fit_intercept": False, "intercept_scaling": 2.0, "class_weight": {0: 1.0, 1: 2.0, 2: 1.0}, "cache_size": 7,
     "random_state": 1,
 }  # fmt: skip
@@ -286,7 +287,7 @@ def test_another_value_of_a_parameter_of_the_kernel_is_named(tmp_path, name):
 
 
 def test_weights_the_kind_of_model_and_versions_are_named(tmp_path, monkeypatch):
-    path, regressor = tmp_path / "fit", PegasosRegressor(lam=0.01, max_passes=5, random_state=0)
+    path, regressor = tmp_path / "fit", pegasos_regressor(lam=0.01, max_iter=5, random_state=0)
     leave_checkpoint(regressor, X, Y, path)
     refused(path, model=clone(MODEL))
     refused(path, "the parameter epsilon changed", model=clone(regressor).set_params(epsilon=0.2))

@@ -105,7 +105,7 @@ def test_an_alarm_ends_a_search():
         return A @ B.T
 
     X = np.random.default_rng(0).normal(size=(20, 3))
-    search = PegasosSearchCV(PegasosClassifier(kernel=slow, max_iter=10), {"lam": [0.1, 1.0]}, cv=2)
+    search = PegasosSearchCV(PegasosClassifier(kernel=slow, max_steps=10), {"lam": [0.1, 1.0]}, cv=2)
     ended = False
     try:
         with time_limit.alarm(0.2):

@@ -25,7 +25,7 @@ X = rng.normal(size=(80, 3))
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     for kernel in ("linear", "rbf"):
-        model = PegasosClassifier(kernel=kernel, lam=0.1, max_passes=2, random_state=0).fit(X, X[:, 0] > 0)
+        model = PegasosClassifier(kernel=kernel, lam=0.1, max_iter=2, random_state=0).fit(X, X[:, 0] > 0)
 from pegasos.backends.cpu.loops import kept_loops
 print(sum("NUMBA_CACHE_DIR" in str(each.message) for each in said), len(kept_loops()), model.score(X, X[:, 0] > 0))
 """

@@ -10,12 +10,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from gpu import REAL, card, needs_any
-from pegasos import Checkpoint, PegasosClassifier, PegasosSearchCV
+from pegasos import Checkpoint, PegasosSearchCV
 from pegasos.estimators import devices
 from pegasos.estimators.recipe import Recipe
 from pegasos.problem.schedule import Schedule
 from pegasos.search import cell_scoring, kernel_cache, shared_runs
 from pegasos.search.results import Results
+from textbook import pegasos_classifier
 
 __all__ = ["card"]
 pytestmark = [needs_any, pytest.mark.usefixtures("card")]
@@ -36,7 +37,7 @@ def installed(name: str) -> bool:
 
 def svm(**params):
     """An estimator with a few settings of its own."""
-    return PegasosClassifier(**{"solver": "sdca", "max_passes": 2, "random_state": 0} | params)
+    return pegasos_classifier(**{"solver": "sdca", "max_iter": 2, "random_state": 0} | params)
 
 
 def scores(search):
@@ -167,7 +168,7 @@ def test_precisions_of_one_grid_do_not_mix(devices, monkeypatch):
 
 @pytest.mark.parametrize("refused", [1, 2, 3])
 def test_a_search_that_runs_out_of_memory_on_the_way_scores_each_cell_once(monkeypatch, refused):
-    grid = {"C": [0.1, 1.0, 5.0], "max_passes": [1, 2]}
+    grid = {"C": [0.1, 1.0, 5.0], "max_iter": [1, 2]}
     expected = PegasosSearchCV(svm(device="cuda", **RBF), grid, cv=2, refit=False).fit(X, Y)
     score_fold, store, calls, kept = cell_scoring.CellScoring._score_fold, Results._store, [], []
 
@@ -251,7 +252,7 @@ def test_classes_of_partial_fit_and_names_of_features_before():
     import cupy
 
     pd = pytest.importorskip("pandas")
-    model = PegasosClassifier(lam=0.1, random_state=0)
+    model = pegasos_classifier(lam=0.1, random_state=0)
     model.partial_fit(cupy.asarray(X), cupy.asarray(Y), classes=cupy.asarray([0, 1]))
     assert model.classes_.tolist() == [0, 1]
     model.fit(pd.DataFrame(X, columns=list("abcd")), Y)
@@ -299,7 +300,7 @@ def test_partial_fit_rounds_where_it_is_said_to_and_finds_room(monkeypatch):
         return one_pass(rows, *args)
 
     monkeypatch.setattr(online, "one_pass", refusing)
-    model = PegasosClassifier(lam=0.1, random_state=0, device="cuda:tf32").partial_fit(X, Y, classes=[0, 1])
+    model = pegasos_classifier(lam=0.1, random_state=0, device="cuda:tf32").partial_fit(X, Y, classes=[0, 1])
     from cupy import _core
 
     assert len(entered) == 2

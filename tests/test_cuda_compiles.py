@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gpu import COMPILER, REAL, emulated
+from textbook import pegasos_classifier, pegasos_regressor
 
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed, which compiles kernels")
 pytestmark = [
@@ -25,10 +26,10 @@ SETTINGS = [
     dict(loss="squared_hinge", tol=0.5),
     dict(multi_class="crammer_singer"),
     dict(batch_size=4, project=True),
-    dict(batch_size="all", max_iter=2),
+    dict(batch_size="all", max_steps=2),
     KERNEL,
     KERNEL | dict(solver="sdca", average="suffix", cache_size=0),
-    KERNEL | dict(batch_size="all", max_iter=2, loss="squared_hinge"),
+    KERNEL | dict(batch_size="all", max_steps=2, loss="squared_hinge"),
     KERNEL | dict(kernel="laplacian", sampling="replacement"),
 ]
 
@@ -36,13 +37,12 @@ SETTINGS = [
 def launched():
     """What fits of the settings compile: kernels, as the names and arguments to find them by, and types."""
     import emulated_cuda
-    from pegasos import PegasosClassifier, PegasosRegressor
 
     before = len(emulated_cuda._compiled)
     with emulated():
         for settings, dtype in [(settings, dtype) for settings in SETTINGS for dtype in (np.float32, np.float64)]:
-            PegasosClassifier(**{"max_passes": 1, "random_state": 0} | settings, device="cuda").fit(X.astype(dtype), Y)
-        PegasosRegressor(max_passes=1, random_state=0, solver="sdca", device="cuda").fit(X, X[:, 0])
+            pegasos_classifier(**{"max_iter": 1, "random_state": 0} | settings, device="cuda").fit(X.astype(dtype), Y)
+        pegasos_regressor(max_iter=1, random_state=0, solver="sdca", device="cuda").fit(X, X[:, 0])
     found = {}
     for function, signature in emulated_cuda._compiled[before:]:
         constants = getattr(function, "constants", None)  # of a kernel that is made for them

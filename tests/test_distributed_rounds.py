@@ -220,7 +220,7 @@ def test_gamma_is_scaled_by_the_rows_of_all_partitions(digits):
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     params = dict(kernel="rbf", lam=1e-2, n_landmarks=40, random_state=0)
     found = PegasosClassifier(**params, max_rounds=1, tol=1.0).fit(chunked(X, 5), y, weights)
-    expected = pegasos.PegasosClassifier(**params, max_passes=1).fit(X, y, weights)
+    expected = pegasos.PegasosClassifier(**params, max_iter=1).fit(X, y, weights)
     assert found._kernel.gamma == pytest.approx(expected._kernel.gamma, rel=1e-9)
 
 

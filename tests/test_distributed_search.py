@@ -35,9 +35,9 @@ def client(tmp_path_factory):
 PCA_SVM = Pipeline([("pca", PCA()), ("svm", SEEDED)])
 TEXTS = [" ".join(f"w{label}{word}" for word in row) for label, row in zip(Y, np.arange(450).reshape(90, 5) % 7)]
 GRIDS = {
-    "shuffle": (SEEDED, {"lam": LAMS, "max_iter": [20, 70, None]}, X),
+    "shuffle": (SEEDED, {"lam": LAMS, "max_steps": [20, 70, None]}, X),
     "replacement": (clone(SEEDED).set_params(sampling="replacement", average="suffix"), {"C": [0.1, 1.0, 10.0]}, X),
-    "cyclic": (CYCLIC, {"lam": LAMS, "max_passes": [0.5, 3]}, X),
+    "cyclic": (CYCLIC, {"lam": LAMS, "max_iter": [0.5, 3]}, X),
     "sdca": (clone(SEEDED).set_params(solver="sdca", multi_class="ovo"), {"lam": LAMS}, X),
     "outer": (SEEDED, {"lam": LAMS[:3], "average": [False, "uniform"], "loss": ["hinge", "log_loss"]}, X),
     "csr": (SEEDED, {"lam": LAMS}, SPARSE),
@@ -66,7 +66,7 @@ def test_every_cell_is_that_of_the_local_search(client, kind):
 def test_digits_and_their_best_model_too(client, digits):
     rows, y = digits[0][:500], digits[1][:500]
     grid = {"lam": [1e-4, 1e-3, 1e-2], "gamma": [0.05, 0.2]}
-    estimator = PegasosClassifier(kernel="rbf", random_state=0, max_passes=5)
+    estimator = PegasosClassifier(kernel="rbf", random_state=0, max_iter=5)
     expected = local(estimator, grid, refit=True).fit(rows, y)
     found = search(client, estimator, grid, refit=True).fit(rows, y)
     assert_same_cells(found, expected)
@@ -75,7 +75,7 @@ def test_digits_and_their_best_model_too(client, digits):
 
 
 def test_regression_with_several_targets(client):
-    estimator, grid = PegasosRegressor(random_state=0, max_passes=3), {"lam": LAMS, "epsilon": [0.0, 0.1]}
+    estimator, grid = PegasosRegressor(random_state=0, max_iter=3), {"lam": LAMS, "epsilon": [0.0, 0.1]}
     expected = local(estimator, grid).fit(X, X[:, :2] + 5)
     assert_same_cells(search(client, estimator, grid).fit(X, X[:, :2] + 5), expected, rtol=1e-9)
 

@@ -121,7 +121,7 @@ class Slow(TransformerMixin, BaseEstimator):
 
 
 def test_a_search_that_would_take_long_ends_with_scores(client):
-    estimator = PegasosClassifier(max_passes=10**7, random_state=0)
+    estimator = PegasosClassifier(max_iter=10**7, random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_time=2 ended some fits early"):
         found = search(client, estimator, max_time=2, refit=True).fit(X, Y)
     assert np.isfinite(found.cv_results_["mean_test_score"]).all()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
+from textbook import pegasos_classifier
 
 DTYPES = [np.float32, np.float64]
 
@@ -19,7 +20,7 @@ def rows():
 def fitted_or_refused(X, y, **parameters):
     """A model, or None and why there is none."""
     try:
-        return PegasosClassifier(**parameters, random_state=0).fit(X, y), ""
+        return pegasos_classifier(**parameters, random_state=0).fit(X, y), ""
     except ValueError as error:
         return None, str(error)
 
@@ -56,7 +57,7 @@ def test_a_large_gamma_is_refused_or_gives_finite_scores(rows, kernel, gamma, dt
 @pytest.mark.parametrize("n_rows", [3, 2000])
 def test_rows_of_overflowing_norm_are_like_no_other(rows, kernel, dtype, n_rows):
     X, y = rows
-    model = PegasosClassifier(kernel=kernel, random_state=0).fit(X.astype(dtype), y)
+    model = pegasos_classifier(kernel=kernel, random_state=0).fit(X.astype(dtype), y)
     far = np.full((n_rows, 4), np.finfo(dtype).max / 8, dtype)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of the overflow
@@ -65,9 +66,9 @@ def test_rows_of_overflowing_norm_are_like_no_other(rows, kernel, dtype, n_rows)
 
 def test_a_large_gamma_for_small_features_is_ordinary(rows):
     X, y = rows
-    expected = PegasosClassifier(kernel="rbf", gamma=1.0, random_state=0).fit(X, y).decision_function(X)
+    expected = pegasos_classifier(kernel="rbf", gamma=1.0, random_state=0).fit(X, y).decision_function(X)
     with pytest.warns(UserWarning, match="scale"):
-        model = PegasosClassifier(kernel="rbf", gamma=2.0**400, random_state=0).fit(2.0**-200 * X, y)
+        model = pegasos_classifier(kernel="rbf", gamma=2.0**400, random_state=0).fit(2.0**-200 * X, y)
     np.testing.assert_array_equal(model.decision_function(2.0**-200 * X), expected)
 
 
@@ -75,17 +76,17 @@ def test_a_large_gamma_for_small_features_is_ordinary(rows):
 def test_a_kernel_parameter_beyond_the_type_of_the_rows_is_refused(rows, name):
     X, y = rows
     with pytest.raises(ValueError, match=f"{name}=1e\\+39 is too large for float32"):
-        PegasosClassifier(kernel="sigmoid", **{name: 1e39}).fit(X.astype(np.float32), y)
+        pegasos_classifier(kernel="sigmoid", **{name: 1e39}).fit(X.astype(np.float32), y)
 
 
 # --- integers that are no float -----------------------------------------------------------------------------------
 
 HUGE = 10**400
 BY_ESTIMATOR = [
-    (PegasosClassifier, {"kernel": "rbf"}, ["lam", "C", "gamma", "tol", "max_time", "cache_size", "max_passes"]),
+    (PegasosClassifier, {"kernel": "rbf"}, ["lam", "C", "gamma", "tol", "max_time", "cache_size", "max_iter"]),
     (PegasosClassifier, {"kernel": "poly"}, ["coef0", "degree"]),
-    (PegasosClassifier, {}, ["intercept_scaling", "max_iter", "batch_size"]),
-    (PegasosRegressor, {}, ["epsilon", "max_passes"]),
+    (PegasosClassifier, {}, ["intercept_scaling", "max_steps", "batch_size"]),
+    (PegasosRegressor, {}, ["epsilon", "max_iter"]),
 ]
 
 
@@ -99,16 +100,16 @@ def test_an_integer_beyond_all_floats_is_refused_by_name(rows, kind, others, nam
 
 def test_a_search_refuses_it_by_name_too(rows):
     with pytest.raises(ValueError, match="lam.* is too large"):
-        PegasosSearchCV(PegasosClassifier(), {"lam": [1, HUGE]}, cv=2, error_score="raise").fit(*rows)
+        PegasosSearchCV(pegasos_classifier(), {"lam": [1, HUGE]}, cv=2, error_score="raise").fit(*rows)
 
 
 @pytest.mark.parametrize("number", [2**63, 2**64, 2**70, 10**300])
-@pytest.mark.parametrize("name", ["max_passes", "max_iter"])
+@pytest.mark.parametrize("name", ["max_iter", "max_steps"])
 @pytest.mark.parametrize("batch_size", [1, 7, "all"])
 def test_limits_beyond_64_bits_are_as_good_as_none(rows, name, number, batch_size):
-    other = {"max_passes": "max_iter", "max_iter": "max_passes"}[name]
+    other = {"max_iter": "max_steps", "max_steps": "max_iter"}[name]
     parameters = {other: 3, "batch_size": batch_size, "random_state": 0, "solver": "pegasos"}
-    expected = PegasosClassifier(**parameters, **{name: 10**6}).fit(*rows)
-    found = PegasosClassifier(**parameters, **{name: number}).fit(*rows)
+    expected = pegasos_classifier(**parameters, **{name: 10**6}).fit(*rows)
+    found = pegasos_classifier(**parameters, **{name: number}).fit(*rows)
     assert (found.coef_ == expected.coef_).all()
     assert found.n_iter_ == expected.n_iter_

@@ -82,7 +82,7 @@ def test_columns_that_one_draw_pulls_share_the_reading():
 
 def test_a_row_of_a_fit_is_read_once_a_pass_at_most():
     task = digits().first(300)
-    model = PegasosClassifier(kernel="rbf", C=5, solver="sdca", max_passes=2, random_state=0).fit(task.X, task.y)
+    model = PegasosClassifier(kernel="rbf", C=5, solver="sdca", max_iter=2, random_state=0).fit(task.X, task.y)
     pulls = _floors.pulls_of([model], 300)
     assert len(model.support_) <= pulls.rows <= 2 * 300
     assert pulls.rows <= pulls.columns <= 10 * pulls.rows

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from pegasos import PegasosClassifier
+from textbook import pegasos_classifier
 
 SCRIPT = """
 import json, sys
@@ -20,9 +20,9 @@ for number, parameters in enumerate(json.load(sys.stdin)):
     np.savez(f"found{number}.npz", scores=model.decision_function(X), t=model.t_)
 """
 PARAMETERS = [
-    {"lam": 0.01, "max_passes": 3},
-    {"lam": 0.01, "max_passes": 2, "solver": "sdca", "average": False},
-    {"lam": 0.01, "max_passes": 2, "kernel": "rbf", "gamma": 0.5},
+    {"lam": 0.01, "max_iter": 3},
+    {"lam": 0.01, "max_iter": 2, "solver": "sdca", "average": False},
+    {"lam": 0.01, "max_iter": 2, "kernel": "rbf", "gamma": 0.5},
 ]
 
 
@@ -35,6 +35,6 @@ def test_interpreted_loops_give_the_model_of_compiled_ones(tmp_path, multiclass)
     subprocess.run(command, env=environment, check=True, cwd=tmp_path, input=json.dumps(cases), text=True)
     for number, parameters in enumerate(cases):
         with np.load(tmp_path / f"found{number}.npz") as found:
-            model = PegasosClassifier(**parameters).fit(X, y)
+            model = pegasos_classifier(**parameters).fit(X, y)
             np.testing.assert_array_equal(found["t"], model.t_)
             np.testing.assert_allclose(found["scores"], model.decision_function(X), rtol=1e-9, atol=1e-9)

@@ -19,6 +19,7 @@ from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
 from pegasos.cli.options import PARAMETERS
 from pegasos.kernels import KERNELS, CallableKernel, inner_products, kernel_class, make_kernel, squared_norms
 from pegasos.kernels.nystroem import choose
+from textbook import pegasos_classifier
 
 __all__ = ["card"]
 
@@ -179,7 +180,7 @@ def pair_by_pair(name):
 @pytest.mark.parametrize("cache_size", [None, 0])
 @pytest.mark.parametrize("estimator", [PegasosClassifier, PegasosRegressor])
 def test_models_are_those_of_the_same_function(name, cache_size, estimator):
-    params = dict(lam=0.02, max_passes=5, fit_intercept=False, random_state=0, cache_size=cache_size)
+    params = dict(lam=0.02, max_iter=5, fit_intercept=False, random_state=0, cache_size=cache_size)
     y = Y if estimator is PegasosClassifier else X[:, 0]
     model = estimator(kernel=name, **TEXTBOOK[name][0], **params).fit(X, y)
     with warnings.catch_warnings():
@@ -192,7 +193,7 @@ def test_models_are_those_of_the_same_function(name, cache_size, estimator):
 
 @NAMES
 def test_models_come_back_from_a_file(name, tmp_path):
-    model = PegasosClassifier(kernel=name, **TEXTBOOK[name][0], random_state=0).fit(X, Y)
+    model = pegasos_classifier(kernel=name, **TEXTBOOK[name][0], random_state=0).fit(X, Y)
     model.save(tmp_path / "model")
     found = pegasos.load(tmp_path / "model")
     np.testing.assert_array_equal(found.decision_function(X), model.decision_function(X))
@@ -201,10 +202,10 @@ def test_models_come_back_from_a_file(name, tmp_path):
 
 @NAMES
 def test_searches_are_those_of_the_same_function(name):
-    params, grid = dict(fit_intercept=False, random_state=0, max_passes=5), {"lam": [0.1, 0.02], "batch_size": [1, 5]}
+    params, grid = dict(fit_intercept=False, random_state=0, max_iter=5), {"lam": [0.1, 0.02], "batch_size": [1, 5]}
     how = dict(cv=3, refit=False, error_score="raise", scoring="neg_log_loss")
     model, same = (
-        PegasosClassifier(kernel=kernel, **parameters, loss="log_loss", **params)
+        pegasos_classifier(kernel=kernel, **parameters, loss="log_loss", **params)
         for kernel, parameters in [(name, TEXTBOOK[name][0]), (pair_by_pair(name), {})]
     )
     with warnings.catch_warnings():
@@ -222,5 +223,5 @@ def test_landmarks_span_the_kernel(name, container):
     np.testing.assert_allclose(landmarks.values(rows), matrix_of(name)[:, Z], rtol=1e-9, atol=1e-9)
     if kernel.definite:
         np.testing.assert_allclose((features @ features.T)[Z][:, Z], matrix_of(name)[Z][:, Z], rtol=1e-8, atol=1e-8)
-    model = PegasosClassifier(kernel=name, **TEXTBOOK[name][0], n_landmarks=9, random_state=0).fit(rows, Y)
+    model = pegasos_classifier(kernel=name, **TEXTBOOK[name][0], n_landmarks=9, random_state=0).fit(rows, Y)
     assert np.isfinite(model.decision_function(rows)).all()

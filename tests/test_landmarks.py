@@ -9,17 +9,17 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics import pairwise
 
 from nystroem import CONTAINERS, KERNELS, TARGETS, WEIGHTS, X, Y, rows_for, spanned
-from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.estimators.targets import recipe_of
 from pegasos.kernels import make_kernel
 from pegasos.kernels.nystroem import choose, of_rows
+from textbook import pegasos_classifier, pegasos_regressor
 
 N = len(X)
 
 
 def kernel_of(params):
     """The library's kernel with the parameters of an estimator."""
-    return recipe_of(PegasosClassifier(**params)).kernel(X, None)
+    return recipe_of(pegasos_classifier(**params)).kernel(X, None)
 
 
 def assert_close(found, expected, tolerance):
@@ -88,7 +88,7 @@ def test_negative_directions_of_an_indefinite_kernel_are_left_out():
     assert np.linalg.matrix_rank(landmarks.whitening) == (values > 1e-12 * values[-1]).sum() < 15
     features = landmarks.features(X)
     assert_close(features @ features.T, spanned(function, X, Z), 1e-10)
-    model = PegasosClassifier(kernel="sigmoid", gamma=0.5, coef0=-0.3, n_landmarks=15, solver="sdca", tol=1e-3).fit(
+    model = pegasos_classifier(kernel="sigmoid", gamma=0.5, coef0=-0.3, n_landmarks=15, solver="sdca", tol=1e-3).fit(
         X, Y
     )
     assert (model.dual_gap_ <= 1e-3).all(), "features have a certificate, whatever the kernel"
@@ -98,12 +98,12 @@ def test_negative_directions_of_an_indefinite_kernel_are_left_out():
 
 RULES = [
     dict(lam=0.02),
-    dict(lam=0.02, solver="sdca", max_passes=40),
+    dict(lam=0.02, solver="sdca", max_iter=40),
     dict(lam=0.02, batch_size=7, project=True, average="uniform"),
     dict(C=1.0, batch_size="all", multi_class="ovo", fit_intercept=True),
     dict(lam=0.02, multi_class="crammer_singer", average="suffix"),
     dict(lam=0.02, loss="log_loss"),
-    dict(lam=0.02, loss="squared_hinge", solver="sdca", max_passes=40),
+    dict(lam=0.02, loss="squared_hinge", solver="sdca", max_iter=40),
 ]
 
 
@@ -111,7 +111,7 @@ RULES = [
 @pytest.mark.parametrize("kernel", [*KERNELS, "precomputed"])
 def test_with_every_row_a_landmark_the_model_is_the_exact_one(kernel, rule):
     params, rows, _ = rows_for(kernel)
-    exact = PegasosClassifier(random_state=0, **params, **rule).fit(rows, Y)
+    exact = pegasos_classifier(random_state=0, **params, **rule).fit(rows, Y)
     for cache_size in (None, 0):
         model = clone(exact).set_params(n_landmarks=N, cache_size=cache_size).fit(rows, Y)
         np.testing.assert_array_equal(model.support_, np.arange(N))
@@ -124,8 +124,8 @@ def test_with_every_row_a_landmark_the_model_is_the_exact_one(kernel, rule):
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian", "callable"])
 def test_with_every_row_a_landmark_float32_reaches_the_exact_objective(kernel, container):
     params, rows, _ = rows_for(kernel, container, np.float32)
-    for rule in (dict(lam=0.02), dict(lam=0.02, batch_size=32), dict(lam=0.02, solver="sdca", max_passes=40)):
-        exact = PegasosClassifier(random_state=0, **params, **rule).fit(X, Y)
+    for rule in (dict(lam=0.02), dict(lam=0.02, batch_size=32), dict(lam=0.02, solver="sdca", max_iter=40)):
+        exact = pegasos_classifier(random_state=0, **params, **rule).fit(X, Y)
         for cache_size in (None, 0):
             model = clone(exact).set_params(n_landmarks=N, cache_size=cache_size).fit(rows, Y)
             assert model.dual_coef_.dtype == model.support_vectors_.dtype == np.float32
@@ -137,7 +137,7 @@ def test_with_every_row_a_landmark_float32_reaches_the_exact_objective(kernel, c
 def test_with_every_row_a_landmark_a_regressor_is_the_exact_one(kernel):
     params, rows, _ = rows_for(kernel)
     for rule in (dict(), dict(solver="sdca"), dict(batch_size=20, fit_intercept=True)):
-        exact = PegasosRegressor(random_state=0, lam=0.02, epsilon=0.3, **params, **rule).fit(rows, TARGETS, WEIGHTS)
+        exact = pegasos_regressor(random_state=0, lam=0.02, epsilon=0.3, **params, **rule).fit(rows, TARGETS, WEIGHTS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of weight 0 are some
             model = clone(exact).set_params(n_landmarks=N).fit(rows, TARGETS, WEIGHTS)

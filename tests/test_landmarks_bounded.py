@@ -34,7 +34,7 @@ def estimator(make=PegasosClassifier, **params):
     """An estimator that ascends the dual over landmarks without keeping their features."""
     given = dict(
         kernel="rbf", gamma=0.3, lam=0.005, n_landmarks=25, cache_size=0, solver="sdca", average=False,
-        max_passes=PASSES, random_state=0,
+        max_iter=PASSES, random_state=0,
     )  # fmt: skip
     return make(**(given | params))
 
@@ -110,7 +110,7 @@ RULES = {
     "replacement": (dict(sampling="replacement"), None),
     "cyclic": (dict(sampling="cyclic", average="weighted"), None),
     "average": (dict(average="weighted"), WEIGHTS),
-    "within a block": (dict(max_iter=1333), None),
+    "within a block": (dict(max_steps=1333), None),
     "squared_hinge": (dict(loss="squared_hinge"), WEIGHTS),
     "log_loss": (dict(loss="log_loss", kernel="laplacian"), None),
 }
@@ -125,7 +125,7 @@ def test_steps_equal_the_textbook_loop_of_the_rule(rule):
     used = textbook.used
     s = np.ones(N) if weights is None else weights / weights[used].mean()
     given = *textbook.column(used)[:2], y[used], s[used], model.lam, textbook.column(used)[2], loss
-    iterates, betas, _ = ascended(*given, params.get("max_iter"))
+    iterates, betas, _ = ascended(*given, params.get("max_steps"))
     a = naive.average_of(iterates, model.average, "sdca", len(used))
     G, _, y, s = given[:4]
     assert model.t_[0] == len(betas) - 1
@@ -199,11 +199,11 @@ def test_the_dual_objective_never_falls_from_block_to_block(lam, loss):
     assert (duals[1:] >= duals[begun] - 1e-12).all(), "wherever in a block a fit ends, the block has done no harm"
 
 
-@pytest.mark.parametrize("max_iter", [1, 100, 512, 600, 1100, 5000])
-def test_the_certificate_bounds_the_distance_from_the_optimum(max_iter):
+@pytest.mark.parametrize("max_steps", [1, 100, 512, 600, 1100, 5000])
+def test_the_certificate_bounds_the_distance_from_the_optimum(max_steps):
     y = np.where(Y == 1, 1.0, -1.0)
     for average in (False, "weighted"):
-        model = estimator(max_iter=max_iter, average=average, max_passes=None).fit(X, Y == 1)
+        model = estimator(max_steps=max_steps, average=average, max_iter=None).fit(X, Y == 1)
         optimum = reference.hinge_optimum(Textbook(model).G, y, model.lam)
         distance = model.objective_[0] - optimum.objective
         assert -1e-9 < distance <= model.dual_gap_[0] + 1e-9
@@ -217,7 +217,7 @@ def test_it_converges_to_the_objective_of_kept_features(params, dtype):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         computed, kept = (
-            estimator(tol=1e-4, max_passes=500, lam=0.02, cache_size=size, **params).fit(X.astype(dtype), Y)
+            estimator(tol=1e-4, max_iter=500, lam=0.02, cache_size=size, **params).fit(X.astype(dtype), Y)
             for size in (0, None)
         )
     assert (computed.dual_gap_ <= 1e-4).all()

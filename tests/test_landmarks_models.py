@@ -17,6 +17,7 @@ import pegasos
 from cli_runner import check_error, quick
 from nystroem import CONTAINERS, KERNELS, TARGETS, WEIGHTS, X, Y, rows_for
 from pegasos import PegasosClassifier, PegasosRegressor
+from textbook import pegasos_classifier, pegasos_regressor
 
 N = len(X)
 RBF = dict(kernel="rbf", gamma=0.3, lam=0.02, random_state=0)
@@ -24,7 +25,7 @@ HOWS = pytest.mark.parametrize("how", ["uniform", "k-means++"])
 
 
 def classifier(**params):
-    return PegasosClassifier(**(RBF | dict(n_landmarks=12) | params))
+    return pegasos_classifier(**(RBF | dict(n_landmarks=12) | params))
 
 
 # --- which rows -----------------------------------------------------------------------------------
@@ -54,7 +55,7 @@ def test_k_means_plus_plus_finds_clusters_that_uniform_draws_miss():
     rows = 10 * np.eye(10)[cluster] + 0.1 * np.random.default_rng(0).normal(size=(len(cluster), 10))
     met = {"uniform": [], "k-means++": []}
     for how, seed in product(met, range(5)):
-        model = classifier(landmarks=how, n_landmarks=10, random_state=seed, max_passes=1).fit(rows, cluster > 4)
+        model = classifier(landmarks=how, n_landmarks=10, random_state=seed, max_iter=1).fit(rows, cluster > 4)
         met[how].append(len(set(cluster[model.support_])))
     assert min(met["k-means++"]) >= 9
     assert max(met["uniform"]) <= 6
@@ -137,7 +138,7 @@ def test_predicting_needs_the_landmarks_only(kernel, multi_class):
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_a_stored_model_predicts_the_same_to_the_last_bit(tmp_path, container, dtype):
     rows = CONTAINERS[container](X.astype(dtype))
-    regressor = PegasosRegressor(kernel="poly", n_landmarks=7, lam=0.1, random_state=0)
+    regressor = pegasos_regressor(kernel="poly", n_landmarks=7, lam=0.1, random_state=0)
     for model in (classifier(landmarks="k-means++").fit(rows, Y), regressor.fit(rows, TARGETS)):
         model.save(tmp_path / "model")
         for again in (pegasos.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
@@ -171,7 +172,7 @@ def test_features_of_all_rows_never_exist_at_once(params):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(n_rows, 3))
     labels = (rows[:, 0] + 0.1 * rng.normal(size=n_rows) > 0).astype(int)
-    model = classifier(n_landmarks=n_landmarks, cache_size=0, max_passes=2, **params)
+    model = classifier(n_landmarks=n_landmarks, cache_size=0, max_iter=2, **params)
     clone(model).set_params(n_landmarks=5).fit(rows[:600], labels[:600])  # compiled
     tracemalloc.start()
     try:
@@ -189,7 +190,7 @@ def test_the_memory_a_kept_matrix_of_features_takes_is_seen():
     rows = np.random.default_rng(0).normal(size=(5_000, 3))
     tracemalloc.start()
     try:
-        classifier(n_landmarks=200, max_passes=2, batch_size=64).fit(rows, (rows[:, 0] > 0).astype(int))
+        classifier(n_landmarks=200, max_iter=2, batch_size=64).fit(rows, (rows[:, 0] > 0).astype(int))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -200,7 +201,7 @@ def test_the_memory_a_kept_matrix_of_features_takes_is_seen():
 @pytest.mark.parametrize("cache_size", [None, 0])
 def test_no_result_depends_on_the_number_of_threads(cache_size, params):
     rows = np.random.default_rng(0).normal(size=(1500, 10))
-    model = classifier(n_landmarks=300, max_passes=2, cache_size=cache_size, **params)
+    model = classifier(n_landmarks=300, max_iter=2, cache_size=cache_size, **params)
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads, "blas"):
@@ -215,7 +216,7 @@ def test_no_result_depends_on_the_number_of_threads(cache_size, params):
 @pytest.mark.filterwarnings("ignore:n_landmarks=.* is more than")
 @pytest.mark.parametrize("cache_size", [None, 0])
 def test_one_row_is_enough_for_a_regressor_and_two_for_a_classifier(cache_size):
-    model = PegasosRegressor(kernel="rbf", n_landmarks=3, lam=0.1, cache_size=cache_size).fit(X[:1], [2.0])
+    model = pegasos_regressor(kernel="rbf", n_landmarks=3, lam=0.1, cache_size=cache_size).fit(X[:1], [2.0])
     np.testing.assert_allclose(model.predict(X[:2]), 2.0)
     model = classifier(n_landmarks=1, cache_size=cache_size).fit([[-1.0, 0.0], [1.0, 0.5]], ["no", "yes"])
     assert np.isfinite(model.decision_function([[0.0, 0.0]])).all()

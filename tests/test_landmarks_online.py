@@ -13,18 +13,19 @@ import naive_crammer_singer
 import pegasos
 from nystroem import KERNELS, TARGETS, WEIGHTS, X, Y, rows_for, spanned
 from pegasos import PegasosClassifier, PegasosRegressor
+from textbook import pegasos_classifier, pegasos_regressor
 
 N = len(X)
 CUTS = (22, 23, 40)  # calls of 22, 1, 17 and 20 rows
 SETTINGS = dict(lam=0.05, sampling="cyclic", random_state=0, n_landmarks=9)
 RBF = dict(kernel="rbf", gamma=0.3)
 KINDS = {
-    "ovr": PegasosClassifier(),
-    "ovo": PegasosClassifier(multi_class="ovo"),
-    "crammer_singer": PegasosClassifier(multi_class="crammer_singer"),
-    "log_loss": PegasosClassifier(loss="log_loss"),
-    "squared_hinge": PegasosClassifier(loss="squared_hinge"),
-    "regression": PegasosRegressor(epsilon=naive.EPSILON),
+    "ovr": pegasos_classifier(),
+    "ovo": pegasos_classifier(multi_class="ovo"),
+    "crammer_singer": pegasos_classifier(multi_class="crammer_singer"),
+    "log_loss": pegasos_classifier(loss="log_loss"),
+    "squared_hinge": pegasos_classifier(loss="squared_hinge"),
+    "regression": pegasos_regressor(epsilon=naive.EPSILON),
 }
 
 
@@ -136,7 +137,7 @@ def test_gamma_scale_stays_that_of_the_first_call():
     first = rows[: CUTS[0]]
     same = taught(learner(gamma=1 / (first.shape[1] * first.var())), rows)
     np.testing.assert_allclose(model.decision_function(rows), same.decision_function(rows), rtol=1e-9, atol=1e-9)
-    fitted = learner(gamma="scale", max_passes=1).fit(first, Y[: CUTS[0]])
+    fitted = learner(gamma="scale", max_iter=1).fit(first, Y[: CUTS[0]])
     for part in np.split(np.arange(CUTS[0], N), np.subtract(CUTS[1:], CUTS[0])):
         fitted.partial_fit(rows[part], Y[part])
     np.testing.assert_allclose(fitted.decision_function(rows), same.decision_function(rows), rtol=1e-9, atol=1e-9)
@@ -188,11 +189,11 @@ def test_one_row_a_call_is_one_pass():
 @pytest.mark.parametrize("average", [False, "uniform", "weighted"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_partial_fit_goes_on_from_fit_and_fit_begins_anew(kind, average, cache_size):
-    model = learner(kind, average=average, max_passes=2, cache_size=cache_size)
+    model = learner(kind, average=average, max_iter=2, cache_size=cache_size)
     y = targets_of(model)
     once = clone(model).fit(X, y)
     both = clone(model).fit(X, y).partial_fit(X, y)
-    longer = clone(model).set_params(max_passes=3).fit(X, y)
+    longer = clone(model).set_params(max_iter=3).fit(X, y)
     np.testing.assert_allclose(both._scores(X), longer._scores(X), rtol=1e-8, atol=1e-8)
     np.testing.assert_array_equal(both.t_, longer.t_)
     assert not hasattr(both, "dual_gap_"), "the earlier rows' certificate is gone"
@@ -254,8 +255,8 @@ def test_partial_fit_is_missing_where_it_cannot_be(params):
 def test_a_fit_that_goes_on_is_one_long_fit(kind, params, cache_size):
     model = learner(kind, warm_start=True, cache_size=cache_size, sampling="shuffle", **params)
     y = targets_of(model)
-    parts = clone(model).set_params(max_passes=2).fit(X, y).set_params(max_passes=4).fit(X, y)
-    whole = clone(model).set_params(max_passes=6).fit(X, y)
+    parts = clone(model).set_params(max_iter=2).fit(X, y).set_params(max_iter=4).fit(X, y)
+    whole = clone(model).set_params(max_iter=6).fit(X, y)
     np.testing.assert_array_equal(parts.t_, whole.t_)
     np.testing.assert_array_equal(parts.support_, whole.support_)
     np.testing.assert_allclose(parts._scores(X), whole._scores(X), rtol=1e-8, atol=1e-8)
@@ -265,9 +266,9 @@ def test_a_fit_that_goes_on_is_one_long_fit(kind, params, cache_size):
 
 @pytest.mark.parametrize("n_rows", [30, 60])
 def test_a_fit_on_other_rows_keeps_the_landmarks_and_the_model(n_rows):
-    model = learner(warm_start=True, max_passes=30).fit(X, Y)
+    model = learner(warm_start=True, max_iter=30).fit(X, Y)
     vectors, scores, counts = model.support_vectors_, model.decision_function(X), model.n_support_
-    model.set_params(max_iter=1, max_passes=None).fit(X[::-1][:n_rows], Y[::-1][:n_rows])
+    model.set_params(max_steps=1, max_iter=None).fit(X[::-1][:n_rows], Y[::-1][:n_rows])
     np.testing.assert_array_equal(model.support_vectors_, vectors)
     np.testing.assert_array_equal(model.n_support_, counts)
     assert np.abs(model.decision_function(X) - scores).max() < 0.2 * np.abs(scores).max()

@@ -9,8 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nystroem import TARGETS, WEIGHTS, X, Y, rows_for
-from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
+from pegasos import PegasosSearchCV
 from test_search_cells import assert_same_cells, both
+from textbook import pegasos_classifier, pegasos_regressor
 
 N = len(X)
 RBF = dict(kernel="rbf", gamma=0.3, n_landmarks=9)
@@ -22,7 +23,7 @@ PERMUTED = [(RNG.permutation(np.setdiff1d(np.arange(N), test)), test) for test i
 
 
 def classifier(**params):
-    return PegasosClassifier(**(dict(sampling="cyclic", random_state=0) | RBF | params))
+    return pegasos_classifier(**(dict(sampling="cyclic", random_state=0) | RBF | params))
 
 
 def loss_of(estimator, X, y):
@@ -54,7 +55,7 @@ RULES = [
 @pytest.mark.parametrize("cache_size", [None, 0])
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_every_cell_equals_grid_search(rule, cache_size):
-    estimator = classifier(cache_size=cache_size, max_passes=3, **rule)
+    estimator = classifier(cache_size=cache_size, max_iter=3, **rule)
     assert_same_cells(*both(estimator, LAMS, X, Y))
     assert_same_cells(*both(estimator, LAMS, X, Y, scoring=loss_of), rtol=1e-8)
 
@@ -62,10 +63,10 @@ def test_every_cell_equals_grid_search(rule, cache_size):
 GRIDS = [
     ({"n_landmarks": [5, 9, None]}, dict(lam=0.02)),
     ({"landmarks": ["uniform", "k-means++"], "lam": [0.1, 0.01]}, dict()),
-    ({"kernel": ["rbf", "poly", "laplacian", "sigmoid"], "n_landmarks": [5, 9]}, dict(lam=0.02, max_passes=3)),
+    ({"kernel": ["rbf", "poly", "laplacian", "sigmoid"], "n_landmarks": [5, 9]}, dict(lam=0.02, max_iter=3)),
     ({"gamma": ["scale", 0.1, 1.0], "C": [0.1, 10]}, dict()),
     ({"random_state": [0, 1, 2]}, dict(lam=0.02)),
-    ({"cache_size": [None, 0], "solver": ["pegasos", "sdca"]}, dict(lam=0.02, max_passes=3)),
+    ({"cache_size": [None, 0], "solver": ["pegasos", "sdca"]}, dict(lam=0.02, max_iter=3)),
 ]
 
 
@@ -97,13 +98,13 @@ def test_sample_weights_are_those_of_the_fold(params):
 @pytest.mark.parametrize("rule", [dict(), dict(average="suffix"), dict(batch_size=4, average="uniform")], ids=str)
 @pytest.mark.parametrize("cache_size", [None, 0])
 def test_stops_on_the_way_equal_fits_of_their_own(rule, cache_size):
-    grid = {"max_iter": [3, 11, 50, 170], "lam": [0.1, 0.01]}
+    grid = {"max_steps": [3, 11, 50, 170], "lam": [0.1, 0.01]}
     found, expected = both(classifier(cache_size=cache_size, **rule), grid, X, Y, scoring=loss_of)
     assert_same_cells(found, expected, rtol=1e-8)
 
 
 def test_stops_of_dual_coordinate_ascent_equal_fits_of_their_own():
-    grid = {"max_iter": [11, 39, 50, 170], "lam": [0.1, 0.01]}
+    grid = {"max_steps": [11, 39, 50, 170], "lam": [0.1, 0.01]}
     assert_same_cells(*both(classifier(solver="sdca"), grid, X, Y, scoring=loss_of), rtol=1e-8)
 
 
@@ -167,8 +168,8 @@ def test_a_pipeline_equals_grid_search(cv):
 
 @pytest.mark.parametrize("params", [dict(), dict(solver="sdca"), dict(batch_size=20, cache_size=0)], ids=str)
 def test_regressors_too(params):
-    estimator = PegasosRegressor(sampling="cyclic", random_state=0, **RBF, **params)
-    grid = [{"lam": [0.01], "max_passes": [2, 5]}, {"C": [1]}]
+    estimator = pegasos_regressor(sampling="cyclic", random_state=0, **RBF, **params)
+    grid = [{"lam": [0.01], "max_iter": [2, 5]}, {"C": [1]}]
     assert_same_cells(*both(estimator, grid, X, TARGETS, scoring="r2"), rtol=1e-7)
 
 

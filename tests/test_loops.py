@@ -11,13 +11,13 @@ from scipy.sparse import csr_matrix
 from scipy.sparse import random as random_csr
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from pegasos import PegasosClassifier
 from pegasos.backends import threads
 from pegasos.backends.cpu.elementwise import rbf_values
 from pegasos.backends.products import product
 from pegasos.backends.threads import blas_threads, share_out
 from pegasos.kernels import inner_products, make_kernel, sizes_of, squared_norms
 from pegasos.rows import SupportRows
+from textbook import pegasos_classifier
 
 
 @pytest.fixture
@@ -288,9 +288,9 @@ def test_support_rows_that_take_too_much_memory_are_all_rows(rng):
 def test_a_kernel_without_a_matrix_gives_the_model_of_one_with_it(rng, solver, cache_size):
     X = rng.normal(size=(2500, 8))
     y = np.argmax(X @ rng.normal(size=(8, 4)) + rng.normal(size=(2500, 4)), axis=1)
-    how = dict(kernel="rbf", gamma=0.1, solver=solver, lam=1e-3, max_passes=3, random_state=0)
-    kept = PegasosClassifier(**how).fit(X, y)
-    computed = PegasosClassifier(**how, cache_size=cache_size).fit(X, y)
+    how = dict(kernel="rbf", gamma=0.1, solver=solver, lam=1e-3, max_iter=3, random_state=0)
+    kept = pegasos_classifier(**how).fit(X, y)
+    computed = pegasos_classifier(**how, cache_size=cache_size).fit(X, y)
     np.testing.assert_allclose(computed.decision_function(X), kept.decision_function(X), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(computed.dual_gap_, kept.dual_gap_, rtol=1e-6)
 
@@ -336,8 +336,8 @@ def test_csr_rows_give_the_model_of_dense_ones(rng, solver, average, classes):
     """One column, few whose pulls are added one by one, and many."""
     X = random_csr(1500, 200, density=0.1, random_state=1, format="csr", dtype=np.float64)
     y = np.argmax(X @ rng.normal(size=(200, classes)), axis=1)
-    how = dict(solver=solver, average=average, lam=1e-3, max_passes=4, random_state=0, fit_intercept=True)
-    sparse, dense = PegasosClassifier(**how).fit(X, y), PegasosClassifier(**how).fit(X.toarray(), y)
+    how = dict(solver=solver, average=average, lam=1e-3, max_iter=4, random_state=0, fit_intercept=True)
+    sparse, dense = pegasos_classifier(**how).fit(X, y), pegasos_classifier(**how).fit(X.toarray(), y)
     np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(sparse.dual_gap_, dense.dual_gap_, rtol=1e-6, atol=1e-9)
 
@@ -346,9 +346,9 @@ def test_csr_rows_give_the_model_of_dense_ones(rng, solver, average, classes):
 def test_threads_do_not_change_a_bit_of_a_model_of_csr_rows(rng, average, monkeypatch):
     X = random_csr(4000, 300, density=0.1, random_state=1, format="csr", dtype=np.float32)
     y = np.argmax(X @ rng.normal(size=(300, 24)), axis=1)
-    how = dict(solver="sdca", average=average, lam=1e-3, max_passes=3, random_state=0)
-    alone = PegasosClassifier(**how).fit(X, y)
+    how = dict(solver="sdca", average=average, lam=1e-3, max_iter=3, random_state=0)
+    alone = pegasos_classifier(**how).fit(X, y)
     monkeypatch.setattr(threads, "blas_threads", lambda: 3)
-    together = PegasosClassifier(**how).fit(X, y)
+    together = pegasos_classifier(**how).fit(X, y)
     np.testing.assert_array_equal(together.coef_, alone.coef_)
     np.testing.assert_array_equal(together.objective_, alone.objective_)

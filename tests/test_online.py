@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from conftest import classes_problem
 from pegasos import PegasosClassifier, PegasosRegressor
+from textbook import pegasos_classifier, pegasos_regressor
 
 CONTAINERS = pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
 UNEVEN = (1, 7, 8, 30, 31)  # calls of 1, 6, 1, 22, 1 and 29 rows
@@ -33,12 +34,12 @@ def problem(kind):
     if kind.startswith("regression"):
         X, codes = classes_problem(4)
         Y = np.c_[X @ [1.0, -0.5, 0.2, 0.0] + 0.1 * codes, codes - X[:, 0]]
-        return np.where(np.abs(X) > 0.3, X, 0.0), Y if kind.endswith("2-d") else Y[:, 0], PegasosRegressor(**SETTINGS)
+        return np.where(np.abs(X) > 0.3, X, 0.0), Y if kind.endswith("2-d") else Y[:, 0], pegasos_regressor(**SETTINGS)
     n_classes, params = CLASSIFIERS[kind]
     X, y = classes_problem(n_classes)
     # Steps of the squared hinge begin as small as the longest row asks, which each call has to know.
     X = X / np.linalg.norm(X, axis=1, keepdims=True) if params.get("loss") == "squared_hinge" else X
-    return X, y, PegasosClassifier(**SETTINGS, **params)
+    return X, y, pegasos_classifier(**SETTINGS, **params)
 
 
 def taught(model, X, y, cuts, *, rounds=1, weights=None, **kwargs):
@@ -69,7 +70,7 @@ def assert_same_model(online, whole, tolerance=1e-12):
 @pytest.mark.parametrize("kind", [*CLASSIFIERS, "regression 1-d", "regression 2-d"])
 def test_calls_over_parts_of_the_rows_are_one_pass_of_fit(kind, average, container):
     X, y, model = problem(kind)
-    model.set_params(average=average, max_passes=1)
+    model.set_params(average=average, max_iter=1)
     whole = clone(model).fit(container(X), y)
     assert_same_model(taught(model, container(X), y, UNEVEN), whole)
     assert_same_model(taught(model, container(X), y, ()), whole)
@@ -81,14 +82,14 @@ def test_several_rounds_are_several_passes_with_and_without_projection(kind, par
     X, y, model = problem(kind)
     if kind.startswith("regression") and params.get("project"):
         pytest.skip("the ball's radius follows from the targets, which a call knows its own of only")
-    model.set_params(max_passes=3, **params)
+    model.set_params(max_iter=3, **params)
     assert_same_model(taught(model, X, y, UNEVEN, rounds=3), clone(model).fit(X, y), 1e-11)
 
 
 def test_one_row_a_call_is_one_pass():
     for kind in ("ovr", "ovo", "crammer_singer", "regression 2-d"):
         X, y, model = problem(kind)
-        model.set_params(max_passes=1)
+        model.set_params(max_iter=1)
         assert_same_model(taught(model, X, y, range(1, len(X))), clone(model).fit(X, y))
 
 
@@ -98,7 +99,7 @@ def test_one_row_a_call_is_one_pass():
 @pytest.mark.parametrize("kind", ["binary", "ovr", "crammer_singer", "log_loss"])
 def test_batches_that_divide_the_calls_are_those_of_fit(kind, project, average, container):
     X, y, model = problem(kind)
-    model.set_params(batch_size=5, max_passes=2, project=project, average=average, lam=1e-2)
+    model.set_params(batch_size=5, max_iter=2, project=project, average=average, lam=1e-2)
     online = taught(model, container(X), y, (5, 20, 50), rounds=2)
     assert_same_model(online, clone(model).fit(container(X), y), 1e-11)
     np.testing.assert_array_equal(online.t_, 2 * len(y) // 5)
@@ -115,7 +116,7 @@ def test_a_batch_of_all_rows_is_one_step_a_call():
     X, y, model = problem("ovr")
     online = taught(model.set_params(batch_size="all"), X, y, (20, 50))
     np.testing.assert_array_equal(online.t_, 3)
-    once = clone(model).set_params(max_iter=1).fit(X, y)
+    once = clone(model).set_params(max_steps=1).fit(X, y)
     np.testing.assert_allclose(taught(model, X, y, ()).coef_, once.coef_, rtol=1e-12, atol=1e-12)
 
 
@@ -132,7 +133,7 @@ def test_calls_that_lack_classes_are_steps_like_any_other(kind):
     order = np.argsort(y, kind="stable")
     X, y = X[order], y[order]
     cuts = np.flatnonzero(np.diff(y)) + 1
-    model.set_params(max_passes=1)
+    model.set_params(max_iter=1)
     assert_same_model(taught(model, X, y, cuts), clone(model).fit(X, y))
 
 
@@ -188,7 +189,7 @@ def test_weights_are_used_as_given(kind):
     X, y, model = problem(kind)
     weights = np.random.default_rng(0).uniform(0.2, 1.9, len(X))
     weights /= weights.mean()
-    model.set_params(max_passes=1)
+    model.set_params(max_iter=1)
     assert_same_model(taught(model, X, y, UNEVEN, weights=weights), clone(model).fit(X, y, sample_weight=weights))
 
 
@@ -205,7 +206,7 @@ def test_twice_the_weight_is_not_the_same_and_zero_is_no_row():
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo", "crammer_singer"])
 def test_a_dict_of_class_weights_multiplies_the_weights(multi_class):
     X, y, model = problem("ovr")
-    model.set_params(multi_class=multi_class, max_passes=1)
+    model.set_params(multi_class=multi_class, max_iter=1)
     per_class = {0: 0.5, 1: 1.0, 2: 2.0, 3: 1.5}
     by_hand = taught(model, X, y, UNEVEN, weights=np.array([0.5, 1.0, 2.0, 1.5])[y])
     assert_same_model(taught(model.set_params(class_weight=per_class), X, y, UNEVEN), by_hand)
@@ -246,7 +247,7 @@ def test_each_call_shuffles_anew():
     X, y, model = problem("ovr")
     model.set_params(sampling="shuffle", average=False)
     first = taught(model, X, y, ())
-    order = clone(model).set_params(max_passes=1).fit(X, y)
+    order = clone(model).set_params(max_iter=1).fit(X, y)
     assert_same_model(first, order)
     second = taught(model, X, y, (), rounds=2)
     repeated = clone(model).set_params(sampling="cyclic")
@@ -331,10 +332,10 @@ def test_where_it_does_not_exist_the_error_says_what_is_missing(make, params, ma
 @pytest.mark.parametrize("kind", ["ovr", "ovo", "crammer_singer", "log_loss", "regression 2-d"])
 def test_partial_fit_goes_on_from_fit_and_fit_begins_anew(kind, average):
     X, y, model = problem(kind)
-    model.set_params(average=average, max_passes=2)
+    model.set_params(average=average, max_iter=2)
     once = clone(model).fit(X, y)
     both = clone(model).fit(X, y).partial_fit(X, y)
-    assert_same_model(both, clone(model).set_params(max_passes=3).fit(X, y))
+    assert_same_model(both, clone(model).set_params(max_iter=3).fit(X, y))
     assert not hasattr(both, "objective_"), "the earlier rows' certificate is gone"
     both.fit(X, y)
     np.testing.assert_array_equal(both.coef_, once.coef_)

@@ -13,7 +13,8 @@ from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pegasos import PegasosClassifier, PegasosSearchCV
+from pegasos import PegasosSearchCV
+from textbook import pegasos_classifier
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib")
 
@@ -26,14 +27,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 @pytest.fixture(scope="module")
 def fitted(digits):
     X, y = digits
-    return PegasosClassifier(lam=1e-3, tol=1e-3, max_passes=16, random_state=0).fit(X, y)
+    return pegasos_classifier(lam=1e-3, tol=1e-3, max_iter=16, random_state=0).fit(X, y)
 
 
 @pytest.fixture(scope="module")
 def searched(digits):
     X, y = digits
     grid = {"lam": [1e-4, 1e-2]}
-    return PegasosSearchCV(PegasosClassifier(random_state=0, max_passes=2), grid, cv=2).fit(X[:200], y[:200])
+    return PegasosSearchCV(pegasos_classifier(random_state=0, max_iter=2), grid, cv=2).fit(X[:200], y[:200])
 
 
 def hints(display) -> list[str]:
@@ -72,14 +73,14 @@ def test_convergence_of_many_curves_thins_its_hints():
 
 def test_convergence_of_a_single_record_is_a_point(digits):
     X, y = digits
-    model = PegasosClassifier(lam=1e-2, max_passes=1, random_state=0).fit(X[:100], y[:100])
+    model = pegasos_classifier(lam=1e-2, max_iter=1, random_state=0).fit(X[:100], y[:100])
     display = plotting.ConvergenceDisplay.from_estimator(model)
     assert display.lines_[0].get_marker() not in (None, "None")
 
 
 def test_convergence_finds_the_estimator_in_a_pipeline_and_a_search(searched, digits):
     X, y = digits
-    chain = make_pipeline(StandardScaler(), PegasosClassifier(lam=1e-2, max_passes=1, random_state=0)).fit(X, y)
+    chain = make_pipeline(StandardScaler(), pegasos_classifier(lam=1e-2, max_iter=1, random_state=0)).fit(X, y)
     for holder, model in ((chain, chain[-1]), (searched, searched.best_estimator_)):
         display = plotting.ConvergenceDisplay.from_estimator(holder)
         assert display.lines_[0].get_ydata()[-1] == model.history_[-1]["objective"]
@@ -88,18 +89,18 @@ def test_convergence_finds_the_estimator_in_a_pipeline_and_a_search(searched, di
 def test_what_is_not_fitted_is_refused(digits):
     X, y = digits
     with pytest.raises(NotFittedError):
-        plotting.ConvergenceDisplay.from_estimator(PegasosClassifier())
+        plotting.ConvergenceDisplay.from_estimator(pegasos_classifier())
     with pytest.raises(NotFittedError):
-        plotting.SearchHeatmapDisplay.from_estimator(PegasosSearchCV(PegasosClassifier(), {"lam": [1.0]}))
+        plotting.SearchHeatmapDisplay.from_estimator(PegasosSearchCV(pegasos_classifier(), {"lam": [1.0]}))
     with pytest.raises(NotFittedError):
-        plotting.ConfusionDisplay.from_estimator(PegasosClassifier(), X, y)
+        plotting.ConfusionDisplay.from_estimator(pegasos_classifier(), X, y)
     with pytest.raises(NotFittedError):
-        plotting.MarginsDisplay.from_estimator(PegasosClassifier(), X, y)
+        plotting.MarginsDisplay.from_estimator(pegasos_classifier(), X, y)
 
 
 def test_an_estimator_without_a_history_is_refused(digits):
     X, y = digits
-    online = PegasosClassifier(lam=1e-3, random_state=0).partial_fit(X, y, classes=range(10))
+    online = pegasos_classifier(lam=1e-3, random_state=0).partial_fit(X, y, classes=range(10))
     with pytest.raises(ValueError, match="PegasosClassifier has no history_, which this figure is drawn from."):
         plotting.ConvergenceDisplay.from_estimator(online)
 
@@ -190,7 +191,7 @@ def test_confusion_counts_are_those_of_scikit_learn(fitted, digits):
 
 def test_margins_of_two_classes_are_y_times_the_score(binary):
     X, y = binary
-    model = PegasosClassifier(lam=1e-2, random_state=0).fit(X, y)
+    model = pegasos_classifier(lam=1e-2, random_state=0).fit(X, y)
     display = plotting.MarginsDisplay.from_estimator(model, X, y)
     margins = (2 * y - 1) * model.decision_function(X)
     np.testing.assert_allclose(display.margins, margins)
@@ -202,7 +203,7 @@ def test_margins_of_two_classes_are_y_times_the_score(binary):
 def test_margins_of_many_classes_are_the_lead_over_the_best_other(multiclass, scheme):
     X, y = multiclass
     names = np.array(["ant", "bee", "cat", "dog"])[y]
-    model = PegasosClassifier(lam=1e-2, multi_class=scheme, random_state=0).fit(X, names)
+    model = pegasos_classifier(lam=1e-2, multi_class=scheme, random_state=0).fit(X, names)
     margins = plotting.MarginsDisplay.from_estimator(model, X, names).margins
     scores = model.decision_function(X)
     expected = [row[own] - np.delete(row, own).max() for row, own in zip(scores, y)]
@@ -212,7 +213,7 @@ def test_margins_of_many_classes_are_the_lead_over_the_best_other(multiclass, sc
 
 def test_margins_of_labels_nobody_learned_are_refused(binary):
     X, y = binary
-    model = PegasosClassifier(lam=1e-2, random_state=0).fit(X, y)
+    model = pegasos_classifier(lam=1e-2, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"y has labels that the classifier has not learned: \[7\]."):
         plotting.MarginsDisplay.from_estimator(model, X, np.full(len(y), 7))
     with pytest.raises(ValueError, match="DummyClassifier has no decision_function and classes_; margins need both."):

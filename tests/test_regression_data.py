@@ -7,11 +7,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR, LinearSVR
 
-from pegasos import PegasosRegressor
+from textbook import pegasos_regressor
 
 WITHIN = 0.01  # of R²
 EXACT = dict(solver="sdca", average=False, tol=1e-3)
-LONG = dict(max_passes=200)
+LONG = dict(max_iter=200)
 DEFAULT = dict()
 SDCA = dict(solver="sdca")
 
@@ -57,7 +57,7 @@ def housing():
 def shortfall(data, theirs, **params):
     """R² on the test rows that `theirs` has and ours has not."""
     X_train, y_train, X_test, y_test = data
-    ours = PegasosRegressor(C=theirs.C, epsilon=theirs.epsilon, random_state=0, **params)
+    ours = pegasos_regressor(C=theirs.C, epsilon=theirs.epsilon, random_state=0, **params)
     ours.fit(X_train, y_train)
     return theirs.fit(X_train, y_train).score(X_test, y_test) - ours.score(X_test, y_test)
 
@@ -96,7 +96,7 @@ def test_rbf_models_of_houses_are_as_good_as_svr(housing, C, epsilon, settings):
 
 def test_rbf_beats_linear_where_the_target_is_curved(housing):
     X_train, y_train, X_test, y_test = housing
-    linear, rbf = (PegasosRegressor(kernel=kernel, solver="sdca", random_state=0) for kernel in ("linear", "rbf"))
+    linear, rbf = (pegasos_regressor(kernel=kernel, solver="sdca", random_state=0) for kernel in ("linear", "rbf"))
     better = rbf.fit(X_train, y_train).score(X_test, y_test)
     assert better > linear.fit(X_train, y_train).score(X_test, y_test) + 0.05
     assert better > 0.65

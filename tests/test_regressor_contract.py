@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-from pegasos import PegasosRegressor
+from textbook import pegasos_regressor
 
 KERNELS = ["linear", "rbf", "poly"]
 RUNS = [
@@ -39,7 +39,7 @@ def data():
 
 def fitted(X, y, sample_weight=None, **params):
     params = dict(lam=0.05, random_state=0) | params
-    return PegasosRegressor(**params).fit(X, y, sample_weight=sample_weight)
+    return pegasos_regressor(**params).fit(X, y, sample_weight=sample_weight)
 
 
 def numbers_of(model):
@@ -64,7 +64,7 @@ def test_attributes_and_their_shapes(data, kernel, n_targets, solver):
     X, Y = data
     y = Y[:, 0] if n_targets is None else Y[:, :n_targets]
     X = pairwise.rbf_kernel(X) if kernel == "precomputed" else X
-    model, columns = fitted(X, y, kernel=kernel, solver=solver, max_passes=3), n_targets or 1
+    model, columns = fitted(X, y, kernel=kernel, solver=solver, max_iter=3), n_targets or 1
     assert model.predict(X).shape == y.shape
     assert model.intercept_.shape == (columns,)
     assert model.objective_.shape == model.dual_gap_.shape == model.t_.shape == (columns,)
@@ -89,7 +89,7 @@ def test_attributes_and_their_shapes(data, kernel, n_targets, solver):
 def test_float32_stays_float32_whatever_the_type_of_the_targets(data, kernel, container, solver):
     X = container(data[0].astype(np.float32))
     for Y in (data[1], data[1].astype(np.float32), np.rint(data[1]).astype(int)):
-        model = fitted(X, Y, kernel=kernel, solver=solver, max_passes=3)
+        model = fitted(X, Y, kernel=kernel, solver=solver, max_iter=3)
         weights = model.coef_ if kernel == "linear" else model.dual_coef_
         assert weights.dtype == model.intercept_.dtype == model.predict(X).dtype == np.float32
 
@@ -159,7 +159,7 @@ def test_only_the_ratios_of_weights_matter_given_lam(data, params):
 def test_whole_weights_are_repeated_rows_at_the_optimum(data):
     X, y = data[0], data[1][:, 0]
     times = np.random.default_rng(0).integers(1, 4, len(X))
-    exact = dict(solver="sdca", average=False, max_passes=3000, tol=1e-9)
+    exact = dict(solver="sdca", average=False, max_iter=3000, tol=1e-9)
     weighted, repeated = fitted(X, y, times, **exact), fitted(X.repeat(times, axis=0), y.repeat(times), **exact)
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-3)
 
@@ -260,7 +260,7 @@ def test_one_target_within_epsilon_leaves_the_others_as_they_are(data, kernel):
 @pytest.mark.parametrize("solver", ["pegasos", "sdca"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_one_row_is_enough(kernel, solver):
-    model = fitted(np.ones((1, 2)), [3.0], kernel=kernel, solver=solver, lam=0.1, average=False, max_passes=2000)
+    model = fitted(np.ones((1, 2)), [3.0], kernel=kernel, solver=solver, lam=0.1, average=False, max_iter=2000)
     np.testing.assert_allclose(model.predict(np.ones((1, 2))), 3.0, atol=0.2)
 
 
@@ -324,7 +324,7 @@ def test_epsilon_out_of_range_is_named(data, value):
 
 def test_predicting_before_fitting(data):
     with pytest.raises(NotFittedError, match="fitted"):
-        PegasosRegressor().predict(data[0])
+        pegasos_regressor().predict(data[0])
 
 
 def test_a_fit_that_fails_leaves_the_model_whole(data):
@@ -340,19 +340,19 @@ def test_a_fit_that_fails_leaves_the_model_whole(data):
 
 
 def test_it_is_a_regressor_of_one_or_more_targets():
-    assert is_regressor(PegasosRegressor())
-    assert not is_classifier(PegasosRegressor())
-    tags = get_tags(PegasosRegressor(kernel="precomputed"))
+    assert is_regressor(pegasos_regressor())
+    assert not is_classifier(pegasos_regressor())
+    tags = get_tags(pegasos_regressor(kernel="precomputed"))
     assert tags.input_tags.pairwise
     assert not tags.input_tags.sparse
     assert tags.target_tags.multi_output
     assert tags.target_tags.required
-    assert get_tags(PegasosRegressor()).input_tags.sparse
+    assert get_tags(pegasos_regressor()).input_tags.sparse
 
 
 def test_clone_and_parameters_round_trip():
     params = dict(kernel="rbf", gamma=0.3, C=2.0, epsilon=0.5, solver="sdca", average=False, random_state=3)
-    model = PegasosRegressor(**params)
+    model = pegasos_regressor(**params)
     copy = clone(model)
     assert {name: copy.get_params()[name] for name in params} == params
     with pytest.raises(ValueError, match="class_weight"):
@@ -372,17 +372,17 @@ def test_stored_and_loaded_model_answers_the_same(data, tmp_path, kernel, mmap_m
 
 def test_pipeline_equals_the_steps_by_hand(data):
     X, Y = data[0] * [1, 2, 3, 4], data[1]
-    pipeline = make_pipeline(StandardScaler(), PegasosRegressor(lam=0.05, random_state=0)).fit(X, Y)
+    pipeline = make_pipeline(StandardScaler(), pegasos_regressor(lam=0.05, random_state=0)).fit(X, Y)
     assert_same_bits(pipeline[-1], fitted(StandardScaler().fit_transform(X), Y))
     assert pipeline.score(X, Y) > 0.5
 
 
 def test_grid_search_cuts_a_precomputed_matrix_in_rows_and_columns(data):
     X, Y = data
-    grid, settings = {"lam": [1e-3, 1e-2, 1.0], "epsilon": [0.0, 0.3]}, dict(max_passes=5, random_state=0)
+    grid, settings = {"lam": [1e-3, 1e-2, 1.0], "epsilon": [0.0, 0.3]}, dict(max_iter=5, random_state=0)
     K = pairwise.rbf_kernel(X, gamma=0.3)
-    direct = GridSearchCV(PegasosRegressor(kernel="rbf", gamma=0.3, **settings), grid, cv=3).fit(X, Y)
-    precomputed = GridSearchCV(PegasosRegressor(kernel="precomputed", **settings), grid, cv=3).fit(K, Y)
+    direct = GridSearchCV(pegasos_regressor(kernel="rbf", gamma=0.3, **settings), grid, cv=3).fit(X, Y)
+    precomputed = GridSearchCV(pegasos_regressor(kernel="precomputed", **settings), grid, cv=3).fit(K, Y)
     scores = direct.cv_results_["mean_test_score"]
     assert len(set(scores)) == 6, "the parameters reach the model"
     np.testing.assert_allclose(precomputed.cv_results_["mean_test_score"], scores, atol=1e-9)
@@ -392,7 +392,7 @@ def test_grid_search_cuts_a_precomputed_matrix_in_rows_and_columns(data):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_transformed_targets_are_those_of_a_fit_by_hand(data, kernel):
     X, Y = data[0], 100 + 50 * data[1]
-    model = PegasosRegressor(kernel=kernel, lam=1e-2, random_state=0)
+    model = pegasos_regressor(kernel=kernel, lam=1e-2, random_state=0)
     for y in (Y, Y[:, 0]):
         scaler = StandardScaler().fit(y.reshape(len(y), -1))
         transformed = TransformedTargetRegressor(clone(model), transformer=StandardScaler()).fit(X, y)

@@ -14,13 +14,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import classes_problem
-from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
+from pegasos import PegasosSearchCV
 from pegasos.kernels import tiles
 from pegasos.search import shared_runs
+from textbook import pegasos_classifier, pegasos_regressor
 
 X, Y = classes_problem(2)
 THIRDS = KFold(3)
-CYCLIC = PegasosClassifier(sampling="cyclic", max_passes=2)
+CYCLIC = pegasos_classifier(sampling="cyclic", max_iter=2)
 AGREEMENT = make_scorer(lambda y, predicted: (y == predicted).mean())  # accuracy, in no time
 BOTH = pytest.mark.parametrize("kind", [PegasosSearchCV, GridSearchCV])  # scikit-learn's own as the measure
 
@@ -105,7 +106,7 @@ def test_numbers_of_any_type(values):
     )
 
 
-@pytest.mark.parametrize("grid", [{"lam": [0.1]}, {"lam": [0.1, 0.1], "max_iter": [5, 5]}, {}, [{}, {}]], ids=str)
+@pytest.mark.parametrize("grid", [{"lam": [0.1]}, {"lam": [0.1, 0.1], "max_steps": [5, 5]}, {}, [{}, {}]], ids=str)
 def test_small_and_repetitive_grids(grid):
     assert_same_scores(search(grid=grid).fit(X, Y), search(grid=grid, kind=GridSearchCV).fit(X, Y))
 
@@ -224,7 +225,7 @@ def test_bad_data_is_an_error(kind, estimator, rows, y, weights, error):
 
 def test_what_is_passed_is_left_alone():
     rows, y, weights = X.copy(), Y.copy(), np.linspace(0, 2, 60)
-    estimator, grid = PegasosClassifier(kernel="rbf", random_state=0), {"lam": [0.01, 0.1], "C": [None]}
+    estimator, grid = pegasos_classifier(kernel="rbf", random_state=0), {"lam": [0.01, 0.1], "C": [None]}
     for array in (rows, y, weights):
         array.flags.writeable = False
     before = estimator.get_params()
@@ -237,7 +238,7 @@ def test_what_is_passed_is_left_alone():
 
 
 def test_a_fitted_estimator_is_left_as_it_was():
-    estimator = PegasosClassifier(lam=0.5, random_state=0).fit(X, Y)
+    estimator = pegasos_classifier(lam=0.5, random_state=0).fit(X, Y)
     coefficients = estimator.coef_.copy()
     search(estimator).fit(X, 1 - Y)
     np.testing.assert_array_equal(estimator.coef_, coefficients)
@@ -262,7 +263,7 @@ def test_a_kernel_that_raises_for_some():
 
 def test_kernel_parameters_may_be_arrays():
     grid = {"kernel_params": [{"scale": np.ones(4)}, {"scale": np.arange(4.0)}], "average": [False, "weighted"]}
-    estimator = PegasosClassifier(kernel=inner, lam=0.1, sampling="cyclic")
+    estimator = pegasos_classifier(kernel=inner, lam=0.1, sampling="cyclic")
     assert_same_scores(search(estimator, grid).fit(X, Y), search(estimator, grid, kind=GridSearchCV).fit(X, Y))
 
 
@@ -278,7 +279,7 @@ def interrupting(estimator, X, y):
 def test_ctrl_c_and_errors_leave_the_earlier_fit_whole(monkeypatch, kernel, n_threads):
     monkeypatch.setattr(shared_runs, "blas_threads", lambda: n_threads)
     grid = {"lam": np.logspace(-3, 0, 43).tolist()}
-    found = search(PegasosClassifier(kernel=kernel, random_state=0), grid, scoring=AGREEMENT).fit(X, Y)
+    found = search(pegasos_classifier(kernel=kernel, random_state=0), grid, scoring=AGREEMENT).fit(X, Y)
     before, labels = dict(vars(found)), found.predict(X)
     for change, error in [
         (dict(scoring=interrupting), KeyboardInterrupt),
@@ -308,20 +309,20 @@ class Slow(TransformerMixin, BaseEstimator):
         return X
 
 
-ENDLESS = dict(max_passes=10**7, random_state=0)
+ENDLESS = dict(max_iter=10**7, random_state=0)
 LONG = {
-    "linear": PegasosClassifier(**ENDLESS),
-    "sdca": PegasosClassifier(solver="sdca", **ENDLESS),
-    "rbf": PegasosClassifier(kernel="rbf", **ENDLESS),
-    "batches": PegasosClassifier(kernel="rbf", batch_size=7, **ENDLESS),
-    "regression": PegasosRegressor(**ENDLESS),
+    "linear": pegasos_classifier(**ENDLESS),
+    "sdca": pegasos_classifier(solver="sdca", **ENDLESS),
+    "rbf": pegasos_classifier(kernel="rbf", **ENDLESS),
+    "batches": pegasos_classifier(kernel="rbf", batch_size=7, **ENDLESS),
+    "regression": pegasos_regressor(**ENDLESS),
 }
 
 
 @pytest.mark.parametrize("kind", LONG)
 def test_a_search_that_would_take_long_ends_in_time_with_scores(digits, kind):
     rows, y = digits[0][:300], digits[1][:300]
-    search(clone(LONG[kind]).set_params(max_passes=1), {"lam": [1e-3]}).fit(rows, y)  # no limit shortens compiling
+    search(clone(LONG[kind]).set_params(max_iter=1), {"lam": [1e-3]}).fit(rows, y)  # no limit shortens compiling
     with pytest.warns(ConvergenceWarning, match="max_time"):
         found = search(LONG[kind], {"lam": [1e-3, 1e-2]}, max_time=0.2).fit(rows, y)
     assert np.isfinite(found.cv_results_["mean_test_score"]).all()
@@ -332,7 +333,7 @@ def test_a_search_that_would_take_long_ends_in_time_with_scores(digits, kind):
 
 @pytest.mark.parametrize("scoring", [None, ["accuracy", "f1"], lambda e, X, y: {"f1": 0.5, "two": e.score(X, y)}])
 def test_cells_there_is_no_time_for_have_no_score(scoring):
-    pipeline = make_pipeline(Slow(), PegasosClassifier(random_state=0))
+    pipeline = make_pipeline(Slow(), pegasos_classifier(random_state=0))
     grid = {"pegasosclassifier__lam": [0.01, 0.1], "slow": [Slow(), StandardScaler()]}
     name = "score" if scoring is None else "f1"
     with pytest.warns(ConvergenceWarning, match="no time"):
@@ -344,8 +345,8 @@ def test_cells_there_is_no_time_for_have_no_score(scoring):
 
 
 def test_a_limit_that_is_not_reached_changes_nothing():
-    grid = {"lam": [0.01, 0.1], "max_passes": [1, 3]}
-    for estimator in (CYCLIC, PegasosClassifier(kernel="rbf", sampling="cyclic")):
+    grid = {"lam": [0.01, 0.1], "max_iter": [1, 3]}
+    for estimator in (CYCLIC, pegasos_classifier(kernel="rbf", sampling="cyclic")):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             found = search(estimator, grid, max_time=1000).fit(X, Y)
@@ -365,7 +366,7 @@ def test_a_kernel_matrix_that_takes_too_long_is_left_out(monkeypatch):
         return A @ B.T
 
     rows, y = classes_problem(2, n_rows=800)
-    estimator = PegasosClassifier(kernel=slow, max_iter=10**7, random_state=0)
+    estimator = pegasos_classifier(kernel=slow, max_steps=10**7, random_state=0)
     cv = [(np.arange(700), np.arange(700, 800))]
     with pytest.warns(ConvergenceWarning):
         search(estimator, {"lam": [0.1]}, cv=cv, refit=False, max_time=0.5).fit(rows, y)
@@ -386,8 +387,8 @@ def test_progress_is_shown_if_asked_for(capsys, estimator, verbose):
 
 def test_thousands_of_columns_stay_within_the_cache(digits):
     rows, y = digits[0][:120], digits[1][:120]
-    estimator = PegasosClassifier(
-        kernel="rbf", gamma=0.1, multi_class="ovo", cache_size=20, sampling="cyclic", max_passes=2
+    estimator = pegasos_classifier(
+        kernel="rbf", gamma=0.1, multi_class="ovo", cache_size=20, sampling="cyclic", max_iter=2
     )
     grid = {"lam": np.logspace(-4, 0, 38).tolist()}  # 38 · 3 folds · 45 pairs of classes
     search(estimator, {"lam": [0.1]}, refit=False).fit(rows, y)  # compiled

@@ -26,9 +26,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import classes_problem
-from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
+from pegasos import PegasosSearchCV
 from pegasos.rows import SupportRows
 from pegasos.search import shared_runs
+from textbook import pegasos_classifier, pegasos_regressor
 
 N = 80
 X, Y = classes_problem(3, n_rows=N, n_features=5)
@@ -41,7 +42,7 @@ KINDS = {
     "poly": (X, dict(kernel="poly", gamma=0.2, degree=2)),
     "csr rbf": (sparse.csr_matrix(np.where(np.abs(X) > 0.3, X, 0)), dict(kernel="rbf", gamma=0.3)),
 }
-STOPS = [{"lam": [0.003], "max_passes": [3, 0.6]}, {"lam": [0.1], "max_passes": [1.7]}]
+STOPS = [{"lam": [0.003], "max_iter": [3, 0.6]}, {"lam": [0.1], "max_iter": [1.7]}]
 THIRDS = KFold(3)
 AGREEMENT = make_scorer(lambda y, predicted: (y == predicted).mean())  # accuracy, in no time
 
@@ -70,7 +71,7 @@ def assert_same_cells(found, expected, rtol=0.0):
 
 
 def classifier(**params):
-    return PegasosClassifier(**(dict(sampling="cyclic") | params))
+    return pegasos_classifier(**(dict(sampling="cyclic") | params))
 
 
 # --- ways to train --------------------------------------------------------------------------------
@@ -117,7 +118,7 @@ MORE_RULES = [
 @pytest.mark.parametrize("kind", ["dense", "rbf"])
 def test_every_rule_equals_grid_search(kind, rule):
     rows, params = KINDS[kind]
-    grid = {"lam": [0.02], "max_passes": [8, 2]}
+    grid = {"lam": [0.02], "max_iter": [8, 2]}
     assert_same_cells(*both(classifier(**params, **rule), grid, rows, Y))
 
 
@@ -125,15 +126,15 @@ GRIDS = [
     ({"C": [0.01, 1, 30]}, dict()),
     ({"C": [0.01, 1, 30]}, dict(kernel="rbf", multi_class="ovo", class_weight="balanced")),
     ({"lam": [0.01, 0.1], "gamma": ["scale", "auto", 0.05, 1]}, dict(kernel="rbf")),
-    ({"kernel": ["linear", "rbf", "poly", "sigmoid", "laplacian"]}, dict(lam=0.05, max_passes=3)),
-    ({"degree": [1, 3], "coef0": [0.0, 1.0]}, dict(kernel="poly", lam=0.05, max_passes=3)),
+    ({"kernel": ["linear", "rbf", "poly", "sigmoid", "laplacian"]}, dict(lam=0.05, max_iter=3)),
+    ({"degree": [1, 3], "coef0": [0.0, 1.0]}, dict(kernel="poly", lam=0.05, max_iter=3)),
     ({"loss": ["hinge", "log_loss", "squared_hinge"]}, dict(lam=0.05)),
-    ({"average": [False, "suffix"], "solver": ["pegasos", "sdca"], "max_passes": [2]}, dict(lam=0.02)),
+    ({"average": [False, "suffix"], "solver": ["pegasos", "sdca"], "max_iter": [2]}, dict(lam=0.02)),
     ({"multi_class": ["ovr", "ovo", "crammer_singer"], "class_weight": [None, "balanced"]}, dict(lam=0.02)),
-    ([{"lam": [0.01, 0.1], "kernel": ["rbf"]}, {"C": [1, 10], "max_iter": [5, 200]}, {}], dict()),
-    ({"max_iter": [3, 200, 50, 1], "lam": [0.01, 0.1]}, dict(kernel="rbf", average="suffix")),
-    ({"max_iter": [3, 200, 50], "tol": [None, 0.2], "lam": [0.01, 1.0]}, dict(solver="sdca")),
-    ({"batch_size": [1, 4, "all"], "max_iter": [5, 10]}, dict(lam=0.02, kernel="rbf")),
+    ([{"lam": [0.01, 0.1], "kernel": ["rbf"]}, {"C": [1, 10], "max_steps": [5, 200]}, {}], dict()),
+    ({"max_steps": [3, 200, 50, 1], "lam": [0.01, 0.1]}, dict(kernel="rbf", average="suffix")),
+    ({"max_steps": [3, 200, 50], "tol": [None, 0.2], "lam": [0.01, 1.0]}, dict(solver="sdca")),
+    ({"batch_size": [1, 4, "all"], "max_steps": [5, 10]}, dict(lam=0.02, kernel="rbf")),
 ]
 
 
@@ -145,7 +146,7 @@ def test_every_grid_equals_grid_search(grid, params):
 
 @pytest.mark.parametrize("params", [dict(), dict(kernel="rbf"), dict(solver="sdca", average="weighted")], ids=str)
 def test_read_points_come_in_another_order_on_each_pair_of_classes(params):
-    grid = [{"max_iter": [30, 95], "lam": [0.01, 0.1]}, {"max_passes": [1, 2.4], "lam": [0.01, 0.1]}]
+    grid = [{"max_steps": [30, 95], "lam": [0.01, 0.1]}, {"max_iter": [1, 2.4], "lam": [0.01, 0.1]}]
     assert_same_cells(*both(classifier(multi_class="ovo", **params), grid, X, UNEVEN, StratifiedKFold(3)))
 
 
@@ -187,8 +188,8 @@ def test_precomputed_kernels_are_cut_both_ways(fit_intercept, cv):
 )
 def test_regressors_too(params, rule, targets):
     rows, y = make_regression(60, 4, n_targets=targets, noise=1.0, random_state=0)
-    estimator = PegasosRegressor(sampling="cyclic", **params, **rule)
-    grid = [{"lam": [0.01], "max_passes": [2, 5]}, {"C": [1]}]
+    estimator = pegasos_regressor(sampling="cyclic", **params, **rule)
+    grid = [{"lam": [0.01], "max_iter": [2, 5]}, {"C": [1]}]
     assert_same_cells(*both(estimator, grid, rows, 3 + y / 50, scoring="r2"), rtol=1e-8)
 
 
@@ -221,7 +222,7 @@ SPLIT_KINDS = [
 @pytest.mark.parametrize("params", SPLIT_KINDS, ids=str)
 @pytest.mark.parametrize("split", SPLITS)
 def test_every_split_equals_grid_search(split, params):
-    grid = [{"lam": [0.01], "max_passes": [1, 3]}, {"lam": [0.1]}]
+    grid = [{"lam": [0.01], "max_iter": [1, 3]}, {"lam": [0.1]}]
     groups = {"groups": GROUPS} if "group" in split else {}
     assert_same_cells(*both(classifier(**params), grid, X, Y, SPLITS[split], **groups))
 
@@ -240,9 +241,9 @@ def test_weights_follow_repeated_and_permuted_rows(split):
     "params", [dict(), dict(kernel="rbf"), dict(solver="sdca"), dict(kernel="rbf", batch_size=7)], ids=str
 )
 def test_the_best_estimator_is_a_fit_on_all_rows(params, sampling):
-    estimator = PegasosClassifier(sampling=sampling, random_state=3, **params)
-    search = PegasosSearchCV(estimator, {"lam": [0.01, 0.1], "max_passes": [2, 4]}, cv=3).fit(X, Y)
-    fresh = PegasosClassifier(sampling=sampling, random_state=3, **params, **search.best_params_).fit(X, Y)
+    estimator = pegasos_classifier(sampling=sampling, random_state=3, **params)
+    search = PegasosSearchCV(estimator, {"lam": [0.01, 0.1], "max_iter": [2, 4]}, cv=3).fit(X, Y)
+    fresh = pegasos_classifier(sampling=sampling, random_state=3, **params, **search.best_params_).fit(X, Y)
     for name in ("dual_coef_" if params.get("kernel") else "coef_", "intercept_", "t_", "dual_gap_", "objective_"):
         np.testing.assert_array_equal(getattr(search.best_estimator_, name), getattr(fresh, name))
 
@@ -250,7 +251,7 @@ def test_the_best_estimator_is_a_fit_on_all_rows(params, sampling):
 @pytest.mark.parametrize("sampling", ["shuffle", "replacement"])
 @pytest.mark.parametrize("params", [dict(average=False), dict(kernel="rbf", average=False, batch_size=7)], ids=str)
 def test_random_orders_have_the_same_distribution(params, sampling):
-    estimator = PegasosClassifier(sampling=sampling, lam=0.02, max_passes=1.5, **params)
+    estimator = pegasos_classifier(sampling=sampling, lam=0.02, max_iter=1.5, **params)
     cv = [(np.arange(0, N, 2), np.arange(1, N, 2))]
     searches = both(estimator, {"random_state": list(range(20))}, X, Y, cv)
     scores = [search.cv_results_["split0_test_score"] for search in searches]
@@ -273,7 +274,7 @@ class Stateless(TransformerMixin, BaseEstimator):
 
 
 TEXTS = [" ".join(f"w{label}{word}" for word in row) for label, row in zip(Y, RNG.integers(0, 9, (N, 5)))]
-PEGASOS = classifier(lam=0.05, max_passes=3)
+PEGASOS = classifier(lam=0.05, max_iter=3)
 PIPELINES = [
     (make_pipeline(StandardScaler(), PEGASOS), {"pegasosclassifier__lam": [0.01, 0.1]}, X),
     (
@@ -340,7 +341,7 @@ def test_transformers_see_the_training_rows_of_their_fold_only(split):
 
 # --- batches of columns, memory and threads -------------------------------------------------------
 
-MANY = {"lam": np.logspace(-3, 0, 15).tolist(), "max_passes": [2]}  # 135 columns over three folds and classes
+MANY = {"lam": np.logspace(-3, 0, 15).tolist(), "max_iter": [2]}  # 135 columns over three folds and classes
 
 
 @pytest.fixture(scope="module")
@@ -372,7 +373,7 @@ def test_room_and_threads_do_not_matter(monkeypatch, in_one_batch, kind, solver,
 def test_many_columns_equal_grid_search(params):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert_same_cells(*both(classifier(max_passes=3, **params), {"lam": MANY["lam"]}, X, Y))
+        assert_same_cells(*both(classifier(max_iter=3, **params), {"lam": MANY["lam"]}, X, Y))
 
 
 class Unhurried(np.ndarray):
@@ -387,7 +388,7 @@ def test_threads_do_not_get_into_each_others_support_rows(monkeypatch):
     """Rows without a kept matrix gather those that have a coefficient; runs side by side gather different ones."""
     rows, y = classes_problem(2, n_rows=400)
     estimator = classifier(kernel="rbf", gamma=0.5, average=False)
-    grid = {"lam": np.logspace(-4, 0, 64).tolist(), "max_iter": [10, 20, 30, 40]}
+    grid = {"lam": np.logspace(-4, 0, 64).tolist(), "max_steps": [10, 20, 30, 40]}
     search = PegasosSearchCV(estimator, grid, cv=KFold(2), refit=False, error_score="raise", scoring=AGREEMENT)
     monkeypatch.setattr(shared_runs, "blas_threads", lambda: 1)
     expected = search.fit(rows, y).cv_results_

@@ -19,13 +19,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import classes_problem
 from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
+from textbook import pegasos_classifier, pegasos_regressor
 
 X, Y = classes_problem(3)
 ONE, TWO = classes_problem(2)
 WEIGHTS = np.random.default_rng(1).integers(0, 4, 60).astype(float)
 GROUPS = np.arange(60) % 4
-GRID = {"lam": [0.01, 0.1], "max_passes": [1, 3]}
-CYCLIC = PegasosClassifier(sampling="cyclic", max_passes=2)
+GRID = {"lam": [0.01, 0.1], "max_iter": [1, 3]}
+CYCLIC = pegasos_classifier(sampling="cyclic", max_iter=2)
 TIMES = ("mean_fit_time", "std_fit_time", "mean_score_time", "std_score_time")
 
 
@@ -60,12 +61,12 @@ def assert_same_results(found, expected):
 
 # --- the common checks ----------------------------------------------------------------------------
 
-SHORT = {"lam": [0.001], "max_passes": [2, 20]}
+SHORT = {"lam": [0.001], "max_iter": [2, 20]}
 TWO_TARGETS = {"check_supervised_y_2d": "GridSearchCV does not say either that a regressor takes several targets"}
 CHECKED = [
     PegasosSearchCV(PegasosClassifier(random_state=0, average=False), SHORT, cv=2),
-    PegasosSearchCV(PegasosClassifier(kernel="rbf", max_passes=10, random_state=0), {"lam": [0.01, 0.1]}, cv=3),
-    PegasosSearchCV(PegasosRegressor(random_state=0), {"C": [1, 10]}, cv=2),
+    PegasosSearchCV(PegasosClassifier(kernel="rbf", random_state=0), {"lam": [0.01, 0.1]}, cv=3),
+    PegasosSearchCV(PegasosRegressor(), {"C": [1, 10]}, cv=2),
 ]
 
 
@@ -78,10 +79,10 @@ def test_scikit_learn_check(estimator, check):
 
 
 def test_it_is_what_its_estimator_is():
-    assert is_classifier(PegasosSearchCV(PegasosClassifier(), GRID))
-    assert is_regressor(PegasosSearchCV(PegasosRegressor(), GRID))
-    assert get_tags(PegasosSearchCV(PegasosClassifier(kernel="precomputed"), GRID)).input_tags.pairwise
-    assert get_tags(PegasosSearchCV(PegasosClassifier(), GRID)).input_tags.sparse
+    assert is_classifier(PegasosSearchCV(pegasos_classifier(), GRID))
+    assert is_regressor(PegasosSearchCV(pegasos_regressor(), GRID))
+    assert get_tags(PegasosSearchCV(pegasos_classifier(kernel="precomputed"), GRID)).input_tags.pairwise
+    assert get_tags(PegasosSearchCV(pegasos_classifier(), GRID)).input_tags.sparse
 
 
 # --- results --------------------------------------------------------------------------------------
@@ -114,7 +115,7 @@ def errors_of_both(estimator, X, y):
     return {"right": (labels == y).mean(), "wrong": (labels != y).mean()}
 
 
-PROBABLE = PegasosClassifier(sampling="cyclic", loss="log_loss")
+PROBABLE = pegasos_classifier(sampling="cyclic", loss="log_loss")
 SCORINGS = {
     "a name": (CYCLIC, "balanced_accuracy", True),
     "a threshold": (CYCLIC, "roc_auc", True),
@@ -149,7 +150,7 @@ def test_scoring_and_refit_as_in_grid_search(scoring):
 
 
 def test_regression_scores_as_in_grid_search():
-    estimator = PegasosRegressor(kernel="rbf", sampling="cyclic")
+    estimator = pegasos_regressor(kernel="rbf", sampling="cyclic")
     scoring = {"far": "neg_mean_absolute_error", "own": make_scorer(mean_absolute_error, greater_is_better=False)}
     found, expected = (search.fit(X, X[:, :2] + 5) for search in searches(estimator, scoring=scoring, refit="far"))
     assert_same_results(found, expected)
@@ -166,18 +167,18 @@ def test_without_refit_there_is_a_best_but_no_model():
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_the_methods_are_those_of_the_best_estimator(kernel):
-    estimator = PegasosClassifier(kernel=kernel, loss="log_loss", random_state=0)
+    estimator = pegasos_classifier(kernel=kernel, loss="log_loss", random_state=0)
     search = PegasosSearchCV(estimator, GRID).fit(X, Y)
     for method in ("predict", "decision_function", "predict_proba"):
         np.testing.assert_array_equal(getattr(search, method)(X), getattr(search.best_estimator_, method)(X))
     assert search.score(X, Y) == search.best_estimator_.score(X, Y)
-    assert not hasattr(PegasosSearchCV(PegasosClassifier(), GRID), "predict_proba")
+    assert not hasattr(PegasosSearchCV(pegasos_classifier(), GRID), "predict_proba")
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_time_limit_holds_for_the_refit_of_a_pipeline_too():
     steps = 400_000
-    pipeline = make_pipeline(StandardScaler(), PegasosClassifier(lam=0.1, max_iter=steps, random_state=0))
+    pipeline = make_pipeline(StandardScaler(), pegasos_classifier(lam=0.1, max_steps=steps, random_state=0))
     search = PegasosSearchCV(pipeline, {}, cv=2, max_time=0.2).fit(ONE, TWO)
     assert search.best_estimator_[-1].n_iter_ < steps
 
@@ -212,7 +213,7 @@ def test_rows_of_any_type(as_type):
 
 
 def test_clones_parameters_and_repr():
-    search = PegasosSearchCV(PegasosClassifier(lam=0.5), GRID, max_time=5, cv=KFold(2))
+    search = PegasosSearchCV(pegasos_classifier(lam=0.5), GRID, max_time=5, cv=KFold(2))
     assert search.get_params()["estimator__lam"] == 0.5
     other = clone(search).set_params(estimator__lam=0.25, cv=4, error_score=0)
     assert (other.estimator.lam, other.cv, other.error_score, other.max_time) == (0.25, 4, 0, 5)
@@ -223,7 +224,7 @@ def test_clones_parameters_and_repr():
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_a_pickled_search_is_the_same(kernel):
-    search = PegasosSearchCV(PegasosClassifier(kernel=kernel, random_state=0), GRID, cv=3).fit(X, Y)
+    search = PegasosSearchCV(pegasos_classifier(kernel=kernel, random_state=0), GRID, cv=3).fit(X, Y)
     again = pickle.loads(pickle.dumps(search))
     np.testing.assert_array_equal(again.predict(X), search.predict(X))
     assert again.best_params_ == search.best_params_
@@ -231,19 +232,19 @@ def test_a_pickled_search_is_the_same(kernel):
 
 
 def test_a_search_within_cross_validation():
-    search = PegasosSearchCV(PegasosClassifier(random_state=0), GRID, cv=2)
+    search = PegasosSearchCV(pegasos_classifier(random_state=0), GRID, cv=2)
     assert (cross_val_score(search, X, Y, cv=3) > 0.4).all()
 
 
 def test_the_same_seed_gives_the_same_results():
-    search = PegasosSearchCV(PegasosClassifier(random_state=7), GRID, cv=3)
+    search = PegasosSearchCV(pegasos_classifier(random_state=7), GRID, cv=3)
     assert_same_results(clone(search).fit(X, Y), search.fit(X, Y))
 
 
 def test_a_generator_as_random_state_is_not_used_up():
     generator = np.random.RandomState(0)
     before = generator.get_state()[1].copy()
-    PegasosSearchCV(PegasosClassifier(random_state=generator), GRID, cv=3).fit(X, Y)
+    PegasosSearchCV(pegasos_classifier(random_state=generator), GRID, cv=3).fit(X, Y)
     np.testing.assert_array_equal(generator.get_state()[1], before)
 
 
@@ -335,7 +336,7 @@ def test_metadata_goes_where_it_is_asked_for(weigh_fits, weigh_scores):
         assert found.score(X, Y, **weights) == expected.score(X, Y, **weights)
 
 
-@pytest.mark.parametrize("estimator", [PegasosClassifier(), LogisticRegression()], ids=["own", "foreign"])
+@pytest.mark.parametrize("estimator", [pegasos_classifier(), LogisticRegression()], ids=["own", "foreign"])
 def test_metadata_that_nobody_asks_for_is_refused(estimator):
     with sklearn.config_context(enable_metadata_routing=True):
         for search in searches(estimator, {"C": [1.0]}):

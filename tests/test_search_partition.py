@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
-from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.search.deadline import Deadline
 from pegasos.search.partition import MOST_PER_WORKER, cut, share_draws
+from textbook import pegasos_classifier, pegasos_regressor
 
 TEN_CLASSES = np.arange(100) % 10
 LAMS = np.logspace(-5, 1, 64).tolist()
@@ -39,7 +39,7 @@ def values(part, name):
 
 @pytest.mark.parametrize("n_workers", [1, 2, 5])
 def test_one_group_is_cut_by_lam_into_two_even_parts_a_worker(n_workers):
-    parts = parts_of(PegasosClassifier(), {"lam": LAMS}, n_workers)
+    parts = parts_of(pegasos_classifier(), {"lam": LAMS}, n_workers)
     assert len(parts) == 2 * n_workers
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
     ranges = sorted((min(values(part, "lam")), max(values(part, "lam"))) for part in parts)
@@ -47,15 +47,15 @@ def test_one_group_is_cut_by_lam_into_two_even_parts_a_worker(n_workers):
 
 
 def test_parts_have_no_fewer_columns_than_are_worth_a_run():
-    assert len(parts_of(PegasosClassifier(), {"lam": LAMS[:7]}, 50)) == 7  # 350 columns, and 7 lam
-    assert len(parts_of(PegasosClassifier(), {"lam": LAMS}, 50, y=TEN_CLASSES < 3, n_folds=3)) == 192 // 32
-    assert len(parts_of(PegasosRegressor(), {"C": LAMS[:9]}, 50, y=np.arange(100.0))) == 1
-    assert len(parts_of(PegasosRegressor(), {"C": LAMS[:9]}, 50, y=np.zeros((100, 20)))) == 9
-    assert len(parts_of(PegasosClassifier(multi_class="ovo"), {"lam": LAMS[:2]}, 50)) == 2
+    assert len(parts_of(pegasos_classifier(), {"lam": LAMS[:7]}, 50)) == 7  # 350 columns, and 7 lam
+    assert len(parts_of(pegasos_classifier(), {"lam": LAMS}, 50, y=TEN_CLASSES < 3, n_folds=3)) == 192 // 32
+    assert len(parts_of(pegasos_regressor(), {"C": LAMS[:9]}, 50, y=np.arange(100.0))) == 1
+    assert len(parts_of(pegasos_regressor(), {"C": LAMS[:9]}, 50, y=np.zeros((100, 20)))) == 9
+    assert len(parts_of(pegasos_classifier(multi_class="ovo"), {"lam": LAMS[:2]}, 50)) == 2
 
 
 def test_read_points_of_one_run_stay_together():
-    parts = parts_of(PegasosClassifier(), {"lam": LAMS, "max_passes": [1, 2, 5]}, 3)
+    parts = parts_of(pegasos_classifier(), {"lam": LAMS, "max_iter": [1, 2, 5]}, 3)
     assert len(parts) == 6
     for lam in LAMS:
         assert sum(lam in values(part, "lam") for part in parts) == 1
@@ -64,7 +64,7 @@ def test_read_points_of_one_run_stay_together():
 @pytest.mark.parametrize(("n_workers", "n_parts"), [(1, 2), (2, 4), (4, 8)])
 def test_kernels_of_one_product_are_cut_between_kernels_first(n_workers, n_parts):
     grid = {"gamma": [0.01 * k for k in range(1, 9)], "lam": LAMS[:3]}
-    parts = parts_of(PegasosClassifier(kernel="rbf"), grid, n_workers)
+    parts = parts_of(pegasos_classifier(kernel="rbf"), grid, n_workers)
     assert len(parts) == n_parts
     assert all(len(values(part, "gamma")) == 8 / n_parts for part in parts)
 
@@ -75,22 +75,22 @@ def test_kernels_of_one_product_stay_together_beside_enough_other_parts():
         {"kernel": ["rbf"], "gamma": [0.01, 0.1], "lam": LAMS[:8]},
         {"kernel": ["poly"], "degree": [2, 3], "lam": LAMS[:8]},
     ]
-    parts = parts_of(PegasosClassifier(), grid, 2)
+    parts = parts_of(pegasos_classifier(), grid, 2)
     with_kernels = [part for part in parts if values(part, "kernel") != {"linear"}]
     assert [len(part) for part in with_kernels] == [32]
     assert len(parts) == 4
 
 
 def test_no_worker_makes_a_kernel_matrix_twice():
-    assert len(parts_of(PegasosClassifier(kernel="rbf"), {"lam": LAMS}, 3)) == 3
+    assert len(parts_of(pegasos_classifier(kernel="rbf"), {"lam": LAMS}, 3)) == 3
     grid = {"lam": LAMS[:6], "average": [False, "uniform"], "gamma": [0.1, 1]}
-    for part in parts_of(PegasosClassifier(kernel="rbf"), grid, 1):
+    for part in parts_of(pegasos_classifier(kernel="rbf"), grid, 1):
         assert len(values(part, "gamma")) == 1
         assert len(values(part, "average")) == 2
 
 
 def test_transformers_are_fitted_for_few_parts():
-    pipeline = Pipeline([("pca", PCA()), ("svm", PegasosClassifier())])
+    pipeline = Pipeline([("pca", PCA()), ("svm", pegasos_classifier())])
     grid = {"pca__n_components": [2, 3], "svm__lam": LAMS, "svm__average": [False, "uniform"]}
     parts = parts_of(pipeline, grid, 2)
     assert len(parts) == 4
@@ -99,7 +99,7 @@ def test_transformers_are_fitted_for_few_parts():
 
 @pytest.mark.parametrize("fit_params", [{}, {"weird": 1}], ids=str)
 def test_candidates_that_are_fitted_alone_are_spread_one_by_one(fit_params):
-    estimator = PegasosClassifier() if fit_params else LogisticRegression()
+    estimator = pegasos_classifier() if fit_params else LogisticRegression()
     assert len(parts_of(estimator, {"C": LAMS[:5]}, 2, **fit_params)) == 5
 
 
@@ -111,12 +111,12 @@ def test_very_many_small_parts_are_put_together_evenly():
 
 @pytest.mark.parametrize("y", [None, ["a", 1, None], np.zeros(0)], ids=str)
 def test_targets_and_values_that_make_no_sense_are_for_the_workers_to_judge(y):
-    parts_of(PegasosClassifier(), [{"lam": ["much", -1.0, None, 0.1]}, {"C": [[1], None]}], 2, y=y)
+    parts_of(pegasos_classifier(), [{"lam": ["much", -1.0, None, 0.1]}, {"C": [[1], None]}], 2, y=y)
 
 
 @pytest.mark.parametrize("pipeline", [False, True])
 def test_candidates_without_a_seed_share_one_with_those_of_their_run(pipeline):
-    estimator, prefix = PegasosClassifier(), ""
+    estimator, prefix = pegasos_classifier(), ""
     if pipeline:
         estimator, prefix = Pipeline([("svm", estimator)]), "svm__"
     given = candidates(estimator, {f"{prefix}lam": LAMS[:4], f"{prefix}average": [False, "uniform"]})
@@ -131,8 +131,8 @@ def test_candidates_without_a_seed_share_one_with_those_of_their_run(pipeline):
 def test_seeds_that_are_given_stay():
     generator = np.random.RandomState(3)
     given = {
-        0: PegasosClassifier(random_state=5),
-        1: PegasosClassifier(random_state=generator),
+        0: pegasos_classifier(random_state=5),
+        1: pegasos_classifier(random_state=generator),
         2: LogisticRegression(random_state=None),
     }
     share_draws(given, {})

@@ -13,14 +13,15 @@ from sklearn.model_selection import GridSearchCV, ShuffleSplit
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pegasos import PegasosClassifier, PegasosSearchCV
+from pegasos import PegasosSearchCV
 from pegasos.backends import threads
 from pegasos.search import shared_runs
 from pegasos.search.grouping import same
+from textbook import pegasos_classifier
 
 X, Y = make_classification(90, 6, n_informative=4, n_classes=3, random_state=0)
 LAMS = list(np.logspace(-4, 1, 12))  # 12 × 3 classes × 3 folds = 108 columns
-CYCLIC = PegasosClassifier(sampling="cyclic", max_passes=3)
+CYCLIC = pegasos_classifier(sampling="cyclic", max_iter=3)
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_the_configuration_holds_in_all_threads(two_threads, solves):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_draws_do_not_depend_on_which_folds_run_together(monkeypatch, solves, kernel):
-    svm = PegasosClassifier(kernel=kernel, solver="sdca", max_passes=2, random_state=0)
+    svm = pegasos_classifier(kernel=kernel, solver="sdca", max_iter=2, random_state=0)
     grid = {"lam": LAMS[::4]}
     together = PegasosSearchCV(svm, grid, cv=3, refit=False).fit(X, Y).cv_results_
     monkeypatch.setattr(shared_runs.SharedRun, "_most_columns", lambda run: 1)
@@ -81,7 +82,7 @@ def test_routed_weights_reach_only_the_metric_that_asked(two_threads):
             "weighted": make_scorer(accuracy_score).set_score_request(sample_weight=True),
             "plain": make_scorer(accuracy_score).set_score_request(sample_weight=False),
         }
-        estimator = PegasosClassifier(sampling="cyclic", max_passes=3).set_fit_request(sample_weight=True)
+        estimator = pegasos_classifier(sampling="cyclic", max_iter=3).set_fit_request(sample_weight=True)
         options = dict(cv=3, scoring=scoring, refit=False)
         found = PegasosSearchCV(estimator, {"lam": LAMS}, **options).fit(X, Y, sample_weight=weights)
         expected = GridSearchCV(estimator, {"lam": LAMS}, **options).fit(X, Y, sample_weight=weights)
@@ -92,9 +93,9 @@ def test_routed_weights_reach_only_the_metric_that_asked(two_threads):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_threads_change_no_cell(two_threads, solves, kernel):
-    estimator = PegasosClassifier(kernel=kernel, gamma=0.5, sampling="cyclic", max_passes=2)
+    estimator = pegasos_classifier(kernel=kernel, gamma=0.5, sampling="cyclic", max_iter=2)
     lams = list(np.logspace(-4, 1, 20))  # 180 columns
-    found, expected = both(estimator, {"lam": lams, "max_iter": [40, 100]}, refit=False)
+    found, expected = both(estimator, {"lam": lams, "max_steps": [40, 100]}, refit=False)
     assert len(solves) == 2
     assert max(solves) - min(solves) <= 3
     np.testing.assert_array_equal(found["mean_test_score"], expected["mean_test_score"])
@@ -132,14 +133,14 @@ def test_what_is_the_same(a, b, equal):
 
 
 def test_a_generator_as_random_state_does_not_keep_candidates_apart(solves):
-    estimator = PegasosClassifier(random_state=np.random.RandomState(0), max_passes=2)
+    estimator = pegasos_classifier(random_state=np.random.RandomState(0), max_iter=2)
     PegasosSearchCV(estimator, {"lam": [0.01, 0.1, 1.0]}, cv=3, refit=False).fit(X, Y)
     assert solves == [3 * 3 * 3]
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_little_memory_still_lets_columns_run_together(solves, kernel):
-    estimator = PegasosClassifier(kernel=kernel, sampling="cyclic", max_passes=2, cache_size=0)
+    estimator = pegasos_classifier(kernel=kernel, sampling="cyclic", max_iter=2, cache_size=0)
     found, expected = both(estimator, {"lam": LAMS}, refit=False)
     assert len(solves) <= 6  # of 108 columns
     np.testing.assert_array_equal(found["mean_test_score"], expected["mean_test_score"])
@@ -171,7 +172,7 @@ def test_callbacks_of_the_estimator_see_every_fit():
         def on_fit_task_end(self, *args, **kwargs):
             return True
 
-    estimator = PegasosClassifier(sampling="cyclic", max_passes=30, average=False)
+    estimator = pegasos_classifier(sampling="cyclic", max_iter=30, average=False)
     estimator.set_callbacks(StopAfterOnePass())
     found, expected = both(estimator, {"lam": [0.001, 0.1]}, refit=False)
     np.testing.assert_array_equal(found["mean_test_score"], expected["mean_test_score"])

@@ -30,7 +30,7 @@ def test_the_published_grid_is_reproduced(all_rows):
 @pytest.mark.data
 def test_the_best_kernel_of_the_published_grid_is_reproduced(all_rows):
     steps = STEPS[:4]
-    grid = [{"kernel": ["rbf"], "gamma": [1 / (2 * 2.0)], "lam": LAMS, "max_iter": steps}]
+    grid = [{"kernel": ["rbf"], "gamma": [1 / (2 * 2.0)], "lam": LAMS, "max_steps": steps}]
     published = published_errors().items()
     theirs = {cell: error for cell, error in published if cell[:2] == ("gaussian", 2.0) and cell[2] in steps}
     check_reproduced(errors_of(all_rows, grid, 0), theirs)

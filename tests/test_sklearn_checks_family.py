@@ -7,9 +7,9 @@ from conftest import expected_failed_checks
 from pegasos import PegasosClassifier, PegasosRegressor
 
 # A row twice and a row of weight 2 give the same model only where the order of the rows does not matter.
-EXACT = dict(solver="sdca", tol=1e-10, average=False, max_passes=2_000)
+EXACT = dict(solver="sdca", tol=1e-10, average=False, max_iter=2_000)
 ORDER_FREE = [
-    PegasosRegressor(batch_size="all", max_passes=500),
+    PegasosRegressor(batch_size="all", max_iter=500),
     PegasosRegressor(**EXACT),
     PegasosClassifier(loss="log_loss", batch_size="all"),
     PegasosClassifier(multi_class="crammer_singer", **EXACT),

@@ -19,22 +19,25 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from conftest import expected_failed_checks
 from pegasos import PegasosClassifier
+from textbook import pegasos_classifier
 
 # A row twice and a row of weight 2 give the same model only where the order of the rows does not matter.
 ORDER_FREE = [
     PegasosClassifier(batch_size="all"),
-    PegasosClassifier(solver="sdca", tol=1e-10, average=False, max_passes=2_000),
+    PegasosClassifier(solver="sdca", tol=1e-10, average=False, max_iter=2_000),
 ]
 # One check (check_class_weight_classifiers) asks for a good bias after 1000 single steps at lam = 4e-5 on raw features
 # of size 50. The last iterate, Pegasos as it is written, gets there; the average over its first 1000 steps does not,
 # and a precomputed linear kernel needs an intercept to.
 ORDER_BOUND = [
+    PegasosClassifier(),
     PegasosClassifier(average=False),
     PegasosClassifier(multi_class="ovo", average=False),
     PegasosClassifier(kernel="rbf"),
     PegasosClassifier(kernel="poly"),
     PegasosClassifier(kernel="precomputed", fit_intercept=True),
     PegasosClassifier(solver="sdca"),
+    PegasosClassifier(solver="newton"),
 ]
 
 
@@ -51,7 +54,7 @@ KERNELS = ["linear", "rbf", "poly"]
 
 
 def fitted(X, y, **params):
-    return PegasosClassifier(**(dict(lam=0.05, random_state=0) | params)).fit(X, y)
+    return pegasos_classifier(**(dict(lam=0.05, random_state=0) | params)).fit(X, y)
 
 
 def parameters_of(model):
@@ -67,16 +70,16 @@ def assert_same_bits(one, other):
 
 
 def test_it_is_a_classifier_and_declares_pairwise_input_only_for_precomputed():
-    assert is_classifier(PegasosClassifier())
-    assert get_tags(PegasosClassifier(kernel="precomputed")).input_tags.pairwise
-    assert not get_tags(PegasosClassifier(kernel="rbf")).input_tags.pairwise
-    assert get_tags(PegasosClassifier()).input_tags.sparse
+    assert is_classifier(pegasos_classifier())
+    assert get_tags(pegasos_classifier(kernel="precomputed")).input_tags.pairwise
+    assert not get_tags(pegasos_classifier(kernel="rbf")).input_tags.pairwise
+    assert get_tags(pegasos_classifier()).input_tags.sparse
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_calibrated_probabilities(digits, kernel):
     X, y = digits
-    base = PegasosClassifier(kernel=kernel, gamma=0.1, lam=1e-3, random_state=0)
+    base = pegasos_classifier(kernel=kernel, gamma=0.1, lam=1e-3, random_state=0)
     calibrated = CalibratedClassifierCV(base, cv=3).fit(X[::2], y[::2])
     probabilities = calibrated.predict_proba(X[1::2])
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
@@ -86,7 +89,7 @@ def test_calibrated_probabilities(digits, kernel):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_pipeline_equals_the_steps_by_hand(multiclass, kernel):
     X, y = multiclass
-    model = PegasosClassifier(kernel=kernel, lam=0.05, random_state=0)
+    model = pegasos_classifier(kernel=kernel, lam=0.05, random_state=0)
     pipeline = make_pipeline(StandardScaler(), model).fit(X * [1, 2, 3, 4], y)
     scaler = StandardScaler().fit(X * [1, 2, 3, 4])
     by_hand = clone(model).fit(scaler.transform(X * [1, 2, 3, 4]), y)
@@ -97,7 +100,7 @@ def test_pipeline_equals_the_steps_by_hand(multiclass, kernel):
 def test_grid_search_over_lam_and_gamma(digits):
     X, y = digits[0][:400], digits[1][:400]
     grid = {"lam": [1e-4, 1e-1, 10.0], "gamma": [1e-4, 0.1]}
-    search = GridSearchCV(PegasosClassifier(kernel="rbf", max_passes=3, random_state=0), grid, cv=3).fit(X, y)
+    search = GridSearchCV(pegasos_classifier(kernel="rbf", max_iter=3, random_state=0), grid, cv=3).fit(X, y)
     assert search.best_score_ > 0.9
     assert search.best_params_["gamma"] == 0.1
     assert len(set(search.cv_results_["mean_test_score"])) > 2, "the parameters reach the model"
@@ -109,8 +112,8 @@ def test_grid_search_cuts_a_precomputed_matrix_in_rows_and_columns(multiclass):
     K = pairwise.rbf_kernel(X, gamma=0.3)
     grid = {"lam": [1e-3, 1e-2, 1.0]}
     settings = dict(fit_intercept=False, random_state=0)
-    direct = GridSearchCV(PegasosClassifier(kernel="rbf", gamma=0.3, **settings), grid, cv=3).fit(X, y)
-    precomputed = GridSearchCV(PegasosClassifier(kernel="precomputed", **settings), grid, cv=3).fit(K, y)
+    direct = GridSearchCV(pegasos_classifier(kernel="rbf", gamma=0.3, **settings), grid, cv=3).fit(X, y)
+    precomputed = GridSearchCV(pegasos_classifier(kernel="precomputed", **settings), grid, cv=3).fit(K, y)
     np.testing.assert_allclose(
         precomputed.cv_results_["mean_test_score"], direct.cv_results_["mean_test_score"], atol=1e-12
     )
@@ -119,13 +122,13 @@ def test_grid_search_cuts_a_precomputed_matrix_in_rows_and_columns(multiclass):
 
 def test_cross_val_score_with_two_jobs_equals_one_job(multiclass):
     X, y = multiclass
-    model = PegasosClassifier(kernel="rbf", random_state=0)
+    model = pegasos_classifier(kernel="rbf", random_state=0)
     np.testing.assert_array_equal(cross_val_score(model, X, y, cv=3, n_jobs=2), cross_val_score(model, X, y, cv=3))
 
 
 def test_clone_and_parameters_round_trip():
-    params = dict(kernel="rbf", gamma=0.3, C=2.0, solver="sdca", average=False, max_passes=7, random_state=3)
-    model = PegasosClassifier(**params)
+    params = dict(kernel="rbf", gamma=0.3, C=2.0, solver="sdca", average=False, max_iter=7, random_state=3)
+    model = pegasos_classifier(**params)
     assert {name: model.get_params()[name] for name in params} == params
     copy = clone(model)
     assert copy is not model
@@ -137,7 +140,7 @@ def test_clone_and_parameters_round_trip():
 
 def test_fit_leaves_the_parameters_as_given(binary):
     for kernel in KERNELS:
-        model = PegasosClassifier(kernel=kernel)
+        model = pegasos_classifier(kernel=kernel)
         before = dict(model.get_params())
         assert model.fit(*binary) is model
         assert model.get_params() == before
@@ -331,7 +334,7 @@ def test_memory_mapped_read_only_input(multiclass, tmp_path, kernel, solver):
     X_map, y_map, weights_map, csr_map = joblib.load(tmp_path / "data.joblib", mmap_mode="r")
     assert not X_map.flags.writeable
     assert not csr_map.data.flags.writeable
-    model = PegasosClassifier(kernel=kernel, solver=solver, lam=0.05, random_state=0)
+    model = pegasos_classifier(kernel=kernel, solver=solver, lam=0.05, random_state=0)
     for given, mapped in ((X, X_map), (sparse.csr_matrix(X), csr_map)):
         in_memory = clone(model).fit(given, y, sample_weight=weights)
         from_map = clone(model).fit(mapped, y_map, sample_weight=weights_map)
@@ -349,7 +352,7 @@ def test_the_data_is_untouched(multiclass, container, params):
     weights = np.linspace(0.0, 2.0, len(y))
     arrays = [y, weights, *((X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,))]
     before = [array.copy() for array in arrays]
-    model = PegasosClassifier(**params, class_weight="balanced", random_state=0).fit(X, y, sample_weight=weights)
+    model = pegasos_classifier(**params, class_weight="balanced", random_state=0).fit(X, y, sample_weight=weights)
     model.predict(X)
     for array, copy in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(array, copy)
@@ -365,14 +368,14 @@ def wide_sparse():
 
 @pytest.mark.parametrize(
     "params",
-    [dict(solver="pegasos", max_iter=500), dict(solver="sdca", max_iter=500), dict(batch_size="all", max_iter=3)],
+    [dict(solver="pegasos", max_steps=500), dict(solver="sdca", max_steps=500), dict(batch_size="all", max_steps=3)],
 )
 @pytest.mark.parametrize("make", [wide_dense, wide_sparse])
 def test_a_linear_fit_makes_no_copy_of_the_data(make, params):
     X = make()
     y = np.arange(X.shape[0]) % 2
     size = X.data.nbytes if sparse.issparse(X) else X.nbytes
-    model = PegasosClassifier(**params, lam=0.01, random_state=0).fit(X, y)  # compiles what it needs
+    model = pegasos_classifier(**params, lam=0.01, random_state=0).fit(X, y)  # compiles what it needs
     tracemalloc.start()
     try:
         model.fit(X, y)
@@ -456,7 +459,7 @@ def test_a_pipeline_that_outputs_frames_feeds_the_classifier(multiclass):
     pandas = pytest.importorskip("pandas")
     X, y = multiclass
     frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
-    pipeline = make_pipeline(StandardScaler(), PegasosClassifier(random_state=0)).set_output(transform="pandas")
+    pipeline = make_pipeline(StandardScaler(), pegasos_classifier(random_state=0)).set_output(transform="pandas")
     pipeline.fit(frame, y)
     np.testing.assert_array_equal(pipeline[-1].feature_names_in_, ["a", "b", "c", "d"])
     assert pipeline.score(frame, y) > 0.5
@@ -479,7 +482,7 @@ def test_attributes_and_their_shapes(request, kernel, n_classes, multi_class, so
     X, y = request.getfixturevalue("binary" if n_classes == 2 else "multiclass")
     X = pairwise.rbf_kernel(X) if kernel == "precomputed" else X
     columns = n_columns(n_classes, multi_class)
-    model = fitted(X, y, kernel=kernel, multi_class=multi_class, solver=solver, max_passes=3)
+    model = fitted(X, y, kernel=kernel, multi_class=multi_class, solver=solver, max_iter=3)
     np.testing.assert_array_equal(model.classes_, np.arange(n_classes))
     assert model.n_features_in_ == X.shape[1]
     assert model.intercept_.shape == (columns,)
@@ -507,26 +510,24 @@ def test_attributes_and_their_shapes(request, kernel, n_classes, multi_class, so
         np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
 
 
-@pytest.mark.parametrize("max_passes", [1, 3])
+@pytest.mark.parametrize("max_iter", [1, 3])
 @pytest.mark.parametrize("params", [dict(), dict(kernel="rbf"), dict(solver="sdca")], ids=str)
-def test_steps_count_the_passes_over_each_columns_own_rows(multiclass, params, max_passes):
+def test_steps_count_the_passes_over_each_columns_own_rows(multiclass, params, max_iter):
     X, y = multiclass
-    ovr = fitted(X, y, max_passes=max_passes, **params)
-    np.testing.assert_array_equal(ovr.t_, np.full(4, max_passes * len(y)))
-    ovo = fitted(X, y, max_passes=max_passes, multi_class="ovo", **params)
+    ovr = fitted(X, y, max_iter=max_iter, **params)
+    np.testing.assert_array_equal(ovr.t_, np.full(4, max_iter * len(y)))
+    ovo = fitted(X, y, max_iter=max_iter, multi_class="ovo", **params)
     sizes = np.bincount(y)
-    np.testing.assert_array_equal(
-        ovo.t_, [max_passes * (sizes[a] + sizes[b]) for a in range(4) for b in range(a + 1, 4)]
-    )
+    np.testing.assert_array_equal(ovo.t_, [max_iter * (sizes[a] + sizes[b]) for a in range(4) for b in range(a + 1, 4)])
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_the_sooner_of_max_iter_and_max_passes_ends(binary, kernel):
     X, y = binary
     n = len(y)
-    assert fitted(X, y, kernel=kernel, max_iter=n + 5, max_passes=2).n_iter_ == n + 5
-    assert fitted(X, y, kernel=kernel, max_iter=10 * n, max_passes=2).n_iter_ == 2 * n
-    assert fitted(X, y, kernel=kernel, max_iter=7).n_iter_ == 7
+    assert fitted(X, y, kernel=kernel, max_steps=n + 5, max_iter=2).n_iter_ == n + 5
+    assert fitted(X, y, kernel=kernel, max_steps=10 * n, max_iter=2).n_iter_ == 2 * n
+    assert fitted(X, y, kernel=kernel, max_steps=7).n_iter_ == 7
     assert fitted(X, y, kernel=kernel).n_iter_ == 20 * n
 
 
@@ -560,7 +561,7 @@ def test_kernel_scores_are_the_dual_expansion(multiclass, kernel, container, fit
 @pytest.mark.parametrize("lam", [1e-4, 1e-2])
 def test_projection_scales_the_bias_with_the_other_coefficients(binary, lam, batch_size, average):
     X, y = binary
-    run = dict(lam=lam, batch_size=batch_size, average=average, max_iter=30, project=True, fit_intercept=True)
+    run = dict(lam=lam, batch_size=batch_size, average=average, max_steps=30, project=True, fit_intercept=True)
     model = fitted(X, y, kernel="rbf", gamma=2.0, **run)
     np.testing.assert_allclose(model.intercept_, model.dual_coef_.sum(axis=1), rtol=1e-8, atol=1e-10)
     expected = pairwise.rbf_kernel(X, model.support_vectors_, gamma=2.0) @ model.dual_coef_[0] + model.intercept_
@@ -572,7 +573,7 @@ def test_projection_scales_the_bias_with_the_other_coefficients(binary, lam, bat
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_batch_of_all_rows_is_a_batch_as_large_as_the_data(binary, kernel, lam, project):
     X, y = binary
-    run = dict(kernel=kernel, lam=lam, project=project, max_iter=20, sampling="cyclic")
+    run = dict(kernel=kernel, lam=lam, project=project, max_steps=20, sampling="cyclic")
     every, counted = fitted(X, y, batch_size="all", **run), fitted(X, y, batch_size=len(y), **run)
     np.testing.assert_allclose(every.objective_, counted.objective_, rtol=1e-8)
     np.testing.assert_allclose(every.decision_function(X), counted.decision_function(X), rtol=1e-8, atol=1e-8)
@@ -613,7 +614,7 @@ def test_gamma_by_name_is_that_of_scikit_learn(binary, kernel, name):
 @pytest.mark.parametrize("solver", ["pegasos", "sdca"])
 def test_a_kernel_matrix_beyond_the_cache_gives_the_same_model(digits, solver):
     X, y = digits[0][:400], digits[1][:400]
-    params = dict(kernel="rbf", gamma=0.1, solver=solver, max_passes=3)
+    params = dict(kernel="rbf", gamma=0.1, solver=solver, max_iter=3)
     cached, computed = fitted(X, y, **params), fitted(X, y, cache_size=0.1, **params)
     np.testing.assert_allclose(computed.decision_function(X), cached.decision_function(X), rtol=1e-8, atol=1e-9)
 
@@ -660,7 +661,7 @@ def test_C_is_one_by_default_and_lam_is_its_inverse_over_the_weights(binary):
     X, y = binary
     weights = np.linspace(0.5, 3.0, len(y))
     fits = [
-        PegasosClassifier(random_state=0, **params).fit(X, y, sample_weight=weights)
+        pegasos_classifier(random_state=0, **params).fit(X, y, sample_weight=weights)
         for params in (dict(), dict(C=1.0), dict(lam=1.0 / weights.sum()))
     ]
     for other in fits[1:]:
@@ -689,7 +690,7 @@ def test_rows_of_weight_zero_might_as_well_not_be_there(multiclass, params, cont
     weights = np.random.default_rng(2).choice([0.0, 0.5, 1.0, 2.0], len(y))
     keep = np.flatnonzero(weights)
     # The rows are drawn in the same order with and without the others; a shuffle of more rows is another shuffle.
-    model = PegasosClassifier(**params, **lam_or_C, sampling="cyclic")
+    model = pegasos_classifier(**params, **lam_or_C, sampling="cyclic")
     whole = clone(model).fit(X, y, sample_weight=weights)
     removed = clone(model).fit(X[keep], y[keep], sample_weight=weights[keep])
     np.testing.assert_allclose(whole.decision_function(X), removed.decision_function(X), rtol=1e-9, atol=1e-12)
@@ -702,14 +703,14 @@ def test_precomputed_rows_of_weight_zero_keep_their_column_at_prediction(binary)
     X, y = binary
     K = pairwise.rbf_kernel(X, gamma=0.5)
     weights = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
-    precomputed = PegasosClassifier(kernel="precomputed", lam=0.05, random_state=0).fit(K, y, sample_weight=weights)
-    direct = PegasosClassifier(kernel="rbf", gamma=0.5, lam=0.05, random_state=0).fit(X, y, sample_weight=weights)
+    precomputed = pegasos_classifier(kernel="precomputed", lam=0.05, random_state=0).fit(K, y, sample_weight=weights)
+    direct = pegasos_classifier(kernel="rbf", gamma=0.5, lam=0.05, random_state=0).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(precomputed.decision_function(K), direct.decision_function(X), rtol=1e-9, atol=1e-12)
 
 
 def test_a_class_of_weight_zero_is_no_class(multiclass):
     X, y = multiclass
-    model = PegasosClassifier(lam=0.05, random_state=0).fit(X, y, sample_weight=(y != 2).astype(float))
+    model = pegasos_classifier(lam=0.05, random_state=0).fit(X, y, sample_weight=(y != 2).astype(float))
     np.testing.assert_array_equal(model.classes_, [0, 1, 3])
     assert model.coef_.shape == (3, X.shape[1])
     assert not np.any(model.predict(X) == 2)
@@ -719,11 +720,13 @@ def test_only_the_ratios_of_weights_matter_given_lam(multiclass):
     X, y = multiclass
     weights = np.linspace(0.5, 3.0, len(y))
     one, other = (
-        PegasosClassifier(lam=0.05, random_state=0).fit(X, y, sample_weight=factor * weights) for factor in (1.0, 8.0)
+        pegasos_classifier(lam=0.05, random_state=0).fit(X, y, sample_weight=factor * weights) for factor in (1.0, 8.0)
     )
     np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9)
 
 
 def test_unit_weights_are_no_weights(multiclass):
     X, y = multiclass
-    assert_same_bits(fitted(X, y), PegasosClassifier(lam=0.05, random_state=0).fit(X, y, sample_weight=np.ones(len(y))))
+    assert_same_bits(
+        fitted(X, y), pegasos_classifier(lam=0.05, random_state=0).fit(X, y, sample_weight=np.ones(len(y)))
+    )

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
+from pegasos import PegasosSearchCV
+from textbook import pegasos_classifier, pegasos_regressor
 
 N_ROWS, WIDTH = 60, 5
 
@@ -55,17 +56,17 @@ def test_a_broken_matrix_is_refused_wherever_rows_enter(rows, kind, damage):
     X, y = rows
     good, bad = kind(X), kind(X, copy=True)
     damage(bad)
-    model = PegasosClassifier(lam=0.1, max_passes=1).fit(good, y)
+    model = pegasos_classifier(lam=0.1, max_iter=1).fit(good, y)
     before = model.coef_.copy()
     for call in (
-        lambda: PegasosClassifier().fit(bad, y),
-        lambda: PegasosClassifier(kernel="rbf", max_passes=1).fit(bad, y),
-        lambda: PegasosRegressor().fit(bad, y),
+        lambda: pegasos_classifier().fit(bad, y),
+        lambda: pegasos_classifier(kernel="rbf", max_iter=1).fit(bad, y),
+        lambda: pegasos_regressor().fit(bad, y),
         lambda: model.partial_fit(bad, y),
         lambda: model.predict(bad),
         lambda: model.decision_function(bad),
         lambda: model.score(bad, y),
-        lambda: PegasosSearchCV(PegasosClassifier(max_passes=1), {"lam": [0.1]}, cv=2).fit(bad, y),
+        lambda: PegasosSearchCV(pegasos_classifier(max_iter=1), {"lam": [0.1]}, cv=2).fit(bad, y),
     ):
         with pytest.raises(ValueError, match="sparse matrix .* (indices|indptr)"):
             call()
@@ -79,15 +80,15 @@ def test_a_broken_matrix_of_coordinates_is_refused(rows, place, value):
     X = X.tocoo()
     getattr(X, place)[0] = value
     with pytest.raises(ValueError, match="sparse matrix .* indices"):
-        PegasosClassifier().fit(X, y)
+        pegasos_classifier().fit(X, y)
 
 
 def test_room_behind_the_entries_is_not_looked_at(rows):
     X, y = rows
     roomy = X.copy()
     roomy.data, roomy.indices = np.append(X.data, [np.pi] * 3), np.append(X.indices, [2**30, -7, 99]).astype(np.int32)
-    expected = PegasosClassifier(random_state=0).fit(X, y)
-    found = PegasosClassifier(random_state=0).fit(roomy, y)
+    expected = pegasos_classifier(random_state=0).fit(X, y)
+    found = pegasos_classifier(random_state=0).fit(roomy, y)
     assert (found.coef_ == expected.coef_).all()
 
 
@@ -97,11 +98,11 @@ def test_indices_of_another_byte_order_are_read(rows, kernel, kind):
     X, y = rows
     swapped = X.copy()
     swapped.indices, swapped.indptr = X.indices.astype(">" + kind), X.indptr.astype(">" + kind)
-    parameters = {"kernel": kernel, "random_state": 0, "max_passes": 3}
+    parameters = {"kernel": kernel, "random_state": 0, "max_iter": 3}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        expected = PegasosClassifier(**parameters).fit(X, y)
-        found = PegasosClassifier(**parameters).fit(swapped, y)
+        expected = pegasos_classifier(**parameters).fit(X, y)
+        found = pegasos_classifier(**parameters).fit(swapped, y)
         np.testing.assert_array_equal(found.decision_function(swapped), expected.decision_function(X))
     assert swapped.indices.dtype == np.dtype(">" + kind)
 
@@ -111,7 +112,7 @@ def test_indices_that_are_no_whole_numbers_are_refused(rows, broken):
     X, y = rows
     setattr(X, broken, getattr(X, broken).astype(np.float64))
     with pytest.raises(ValueError, match="whole numbers"):
-        PegasosClassifier().fit(X, y)
+        pegasos_classifier().fit(X, y)
 
 
 def test_a_broken_block_on_a_cluster_names_its_partition(rows):

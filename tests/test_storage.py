@@ -12,9 +12,10 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import pegasos
 from conftest import classes_problem
-from pegasos import PegasosClassifier, PegasosRegressor, PegasosSearchCV
+from pegasos import PegasosSearchCV
 from pegasos.kernels import KERNELS
 from pegasos.storage import describe
+from textbook import pegasos_classifier, pegasos_regressor
 
 ATTRIBUTES = (
     "coef_", "intercept_", "support_", "support_vectors_", "dual_coef_", "violations_", "n_support_", "objective_",
@@ -99,7 +100,7 @@ def as_rows(X, layout, dtype):
 def test_every_kernel_comes_back_bit_for_bit(kernel, layout, dtype, n_classes, tmp_path):
     X, y = classes_problem(n_classes)
     X = as_rows(X, layout, dtype)
-    model = PegasosClassifier(kernel=kernel, random_state=0, coef0=np.float64(0.3)).fit(X, y)
+    model = pegasos_classifier(kernel=kernel, random_state=0, coef0=np.float64(0.3)).fit(X, y)
     assert_same_model(round_trip(model, tmp_path), model, X)
 
 
@@ -109,7 +110,7 @@ def test_every_kernel_comes_back_bit_for_bit(kernel, layout, dtype, n_classes, t
 def test_every_scheme_comes_back(multi_class, kernel, n_classes, tmp_path):
     X, y = classes_problem(n_classes)
     X = X @ X.T if kernel == "precomputed" else X
-    model = PegasosClassifier(kernel=kernel, multi_class=multi_class, lam=0.01, random_state=0).fit(X, y)
+    model = pegasos_classifier(kernel=kernel, multi_class=multi_class, lam=0.01, random_state=0).fit(X, y)
     assert_same_model(round_trip(model, tmp_path), model, X)
 
 
@@ -117,7 +118,7 @@ def test_every_scheme_comes_back(multi_class, kernel, n_classes, tmp_path):
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_probabilities_come_back(kernel, n_classes, tmp_path):
     X, y = classes_problem(n_classes)
-    model = PegasosClassifier(kernel=kernel, loss="log_loss", random_state=0).fit(X, y)
+    model = pegasos_classifier(kernel=kernel, loss="log_loss", random_state=0).fit(X, y)
     found = round_trip(model, tmp_path)
     assert_same_model(found, model, X)
     assert found.score(X, y) == model.score(X, y)
@@ -130,7 +131,7 @@ def test_regressors_come_back(n_targets, kernel, fit_intercept, tmp_path):
     X, _ = classes_problem(2)
     y = X[:, 0] + 5 if n_targets is None else X[:, :n_targets] + 5
     X = X @ X.T if kernel == "precomputed" else X
-    model = PegasosRegressor(kernel=kernel, fit_intercept=fit_intercept, random_state=0).fit(X, y)
+    model = pegasos_regressor(kernel=kernel, fit_intercept=fit_intercept, random_state=0).fit(X, y)
     assert_same_model(round_trip(model, tmp_path), model, X)
 
 
@@ -139,7 +140,7 @@ def test_regressors_come_back(n_targets, kernel, fit_intercept, tmp_path):
 def test_labels_of_every_type_come_back(name, n_classes, tmp_path):
     X, y = classes_problem(3)
     X, y = X[y < n_classes], y[y < n_classes]
-    model = PegasosClassifier(random_state=0).fit(X, LABELS[name][y])
+    model = pegasos_classifier(random_state=0).fit(X, LABELS[name][y])
     found = round_trip(model, tmp_path)
     assert_same_model(found, model, X)
     np.testing.assert_array_equal(describe(tmp_path / "model.safetensors")["classes"], model.classes_)
@@ -147,7 +148,7 @@ def test_labels_of_every_type_come_back(name, n_classes, tmp_path):
 
 def test_truth_values_come_back_as_labels(binary, tmp_path):
     X, y = binary
-    model = PegasosClassifier(random_state=0).fit(X, y == 1)
+    model = pegasos_classifier(random_state=0).fit(X, y == 1)
     assert_same_model(round_trip(model, tmp_path), model, X)
 
 
@@ -157,7 +158,7 @@ def test_sparse_support_vectors_keep_their_kind_and_indices(kind, index, multicl
     X, y = multiclass
     rows = kind(X * (X > 0))
     rows.indices, rows.indptr = rows.indices.astype(index), rows.indptr.astype(index)
-    model = PegasosClassifier(kernel="rbf", random_state=0).fit(rows, y)
+    model = pegasos_classifier(kernel="rbf", random_state=0).fit(rows, y)
     model.support_vectors_.indices = model.support_vectors_.indices.astype(index)
     model.support_vectors_.indptr = model.support_vectors_.indptr.astype(index)
     assert_same_model(round_trip(model, tmp_path), model, rows)
@@ -166,7 +167,7 @@ def test_sparse_support_vectors_keep_their_kind_and_indices(kind, index, multicl
 def test_feature_names_come_back(binary, tmp_path):
     X, y = binary
     frame = pd.DataFrame(X, columns=["a", "b", "größe", 'the "last"'])
-    model = PegasosClassifier(random_state=0).fit(
+    model = pegasos_classifier(random_state=0).fit(
         frame, pd.Series(y, dtype="category").cat.rename_categories(["n", "j"])
     )
     found = round_trip(model, tmp_path)
@@ -190,14 +191,14 @@ def test_feature_names_come_back(binary, tmp_path):
 def test_pipelines_with_a_scaler_come_back(scaler, dtype, multiclass, tmp_path):
     X, y = multiclass
     X = (X * 3 + 1).astype(dtype)
-    model = make_pipeline(clone(scaler), PegasosClassifier(kernel="rbf", random_state=0)).fit(X, y)
+    model = make_pipeline(clone(scaler), pegasos_classifier(kernel="rbf", random_state=0)).fit(X, y)
     assert_same_model(round_trip(model, tmp_path), model, X)
 
 
 def test_a_pipeline_keeps_its_step_names_and_the_output_it_was_set_to(binary, tmp_path):
     X, y = binary
     X = pd.DataFrame(X, columns=list("abcd"))
-    steps = [("scale", StandardScaler().set_output(transform="pandas")), ("svm", PegasosRegressor(random_state=0))]
+    steps = [("scale", StandardScaler().set_output(transform="pandas")), ("svm", pegasos_regressor(random_state=0))]
     model = Pipeline(steps).fit(X, y)
     found = round_trip(model, tmp_path)
     assert list(found.named_steps) == ["scale", "svm"]
@@ -206,7 +207,7 @@ def test_a_pipeline_keeps_its_step_names_and_the_output_it_was_set_to(binary, tm
 
 def test_a_scaler_that_met_missing_values_comes_back(binary, tmp_path):
     X, y = binary
-    model = make_pipeline(StandardScaler(), PegasosClassifier(random_state=0)).fit(X, y)
+    model = make_pipeline(StandardScaler(), pegasos_classifier(random_state=0)).fit(X, y)
     X[0, 0] = np.nan
     model[0].fit(X)
     assert isinstance(model[0].n_samples_seen_, np.ndarray)
@@ -215,11 +216,11 @@ def test_a_scaler_that_met_missing_values_comes_back(binary, tmp_path):
 
 def test_of_a_search_the_best_estimator_is_stored(binary, tmp_path):
     X, y = binary
-    search = PegasosSearchCV(PegasosClassifier(random_state=0), {"lam": np.logspace(-3, -1, 3)}, cv=2).fit(X, y)
+    search = PegasosSearchCV(pegasos_classifier(random_state=0), {"lam": np.logspace(-3, -1, 3)}, cv=2).fit(X, y)
     found = round_trip(search, tmp_path)
     assert_same_model(found, search.best_estimator_, X)
     assert isinstance(found.lam, np.float64)
-    search = PegasosSearchCV(PegasosClassifier(), {"lam": [0.1]}, refit=False, cv=2).fit(X, y)
+    search = PegasosSearchCV(pegasos_classifier(), {"lam": [0.1]}, refit=False, cv=2).fit(X, y)
     with pytest.raises(ValueError, match="no best_estimator_"):
         pegasos.save(search, tmp_path / "other")
 
@@ -227,7 +228,7 @@ def test_of_a_search_the_best_estimator_is_stored(binary, tmp_path):
 def test_parameters_that_are_no_plain_numbers_come_back(binary, tmp_path):
     X, y = binary
     weights = {np.int64(0): 1.0, 1: np.float32(2.5)}
-    model = PegasosClassifier(class_weight=weights, max_passes=np.int64(2)).fit(X, y)
+    model = pegasos_classifier(class_weight=weights, max_iter=np.int64(2)).fit(X, y)
     found = round_trip(model, tmp_path)
     assert_same_model(found, model, X)
     assert isinstance(found.class_weight[1], np.float32)
@@ -236,13 +237,13 @@ def test_parameters_that_are_no_plain_numbers_come_back(binary, tmp_path):
 
 
 def test_a_random_state_that_is_an_object_is_left_out(binary, tmp_path):
-    model = PegasosClassifier(random_state=np.random.RandomState(0)).fit(*binary)
+    model = pegasos_classifier(random_state=np.random.RandomState(0)).fit(*binary)
     assert round_trip(model, tmp_path).random_state is None
 
 
 def test_a_model_without_support_rows_comes_back(binary, tmp_path):
     X, y = binary
-    model = PegasosRegressor(kernel="rbf", epsilon=100.0, random_state=0).fit(X, y)
+    model = pegasos_regressor(kernel="rbf", epsilon=100.0, random_state=0).fit(X, y)
     assert model.support_.size == 0
     assert_same_model(round_trip(model, tmp_path), model, X)
 
@@ -255,7 +256,7 @@ def test_a_model_without_support_rows_comes_back(binary, tmp_path):
 def test_partial_fit_goes_on_after_loading_as_if_nothing_had_happened(average, dtype, multiclass, tmp_path):
     X, y = multiclass
     X = X.astype(dtype)
-    model = PegasosClassifier(lam=0.01, average=average, project=True, multi_class="ovo", random_state=0)
+    model = pegasos_classifier(lam=0.01, average=average, project=True, multi_class="ovo", random_state=0)
     model.partial_fit(X[:20], y[:20], classes=np.unique(y))
     found = round_trip(round_trip(model, tmp_path), tmp_path)
     for part in (slice(20, 40), slice(40, 60)):
@@ -267,7 +268,7 @@ def test_partial_fit_goes_on_after_loading_as_if_nothing_had_happened(average, d
 
 def test_partial_fit_of_a_regressor_goes_on_after_fit_and_loading(binary, tmp_path):
     X, _ = binary
-    model = PegasosRegressor(lam=0.01, random_state=0).fit(X, X[:, :2])
+    model = pegasos_regressor(lam=0.01, random_state=0).fit(X, X[:, :2])
     found = round_trip(model, tmp_path)
     assert_identical(found.partial_fit(X, X[:, :2]).coef_, model.partial_fit(X, X[:, :2]).coef_)
     with pytest.raises(ValueError, match="epsilon"):
@@ -276,7 +277,7 @@ def test_partial_fit_of_a_regressor_goes_on_after_fit_and_loading(binary, tmp_pa
 
 def test_a_linear_warm_start_goes_on_after_loading(binary, tmp_path):
     X, y = binary
-    model = PegasosClassifier(C=1.0, warm_start=True, random_state=0, max_passes=2).fit(X, y)
+    model = pegasos_classifier(C=1.0, warm_start=True, random_state=0, max_iter=2).fit(X, y)
     found = round_trip(model, tmp_path)
     assert found.fit(X, y).n_iter_ == 2 * model.n_iter_
 
@@ -284,7 +285,7 @@ def test_a_linear_warm_start_goes_on_after_loading(binary, tmp_path):
 @pytest.mark.parametrize("parameters", [{"kernel": "rbf"}, {"solver": "sdca"}])
 def test_a_warm_start_that_needs_the_rows_says_so_after_loading(parameters, binary, tmp_path):
     X, y = binary
-    model = PegasosClassifier(**parameters, lam=0.1, warm_start=True, random_state=0).fit(X, y)
+    model = pegasos_classifier(**parameters, lam=0.1, warm_start=True, random_state=0).fit(X, y)
     found = round_trip(round_trip(model, tmp_path), tmp_path)
     with pytest.raises(ValueError, match="comes from a file.*set warm_start=False"):
         found.fit(X, y)

@@ -22,9 +22,10 @@ from sklearn.svm import SVC
 
 import pegasos
 from model_files import join, split
-from pegasos import PegasosClassifier, PegasosRegressor
+from pegasos import PegasosClassifier
 from pegasos.container import file as container
 from pegasos.storage import describe
+from textbook import pegasos_classifier, pegasos_regressor
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -33,16 +34,16 @@ FIXTURES = Path(__file__).parent / "fixtures"
 
 
 def test_a_model_that_is_not_fitted_cannot_be_saved(tmp_path):
-    for model in (PegasosClassifier(), PegasosRegressor(), make_pipeline(StandardScaler(), PegasosClassifier())):
+    for model in (pegasos_classifier(), pegasos_regressor(), make_pipeline(StandardScaler(), pegasos_classifier())):
         with pytest.raises(NotFittedError):
             pegasos.save(model, tmp_path / "model")
     with pytest.raises(NotFittedError):
-        PegasosClassifier().save(tmp_path / "model")
+        pegasos_classifier().save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_kernel_that_is_a_function_cannot_be_saved(binary, tmp_path):
-    model = PegasosClassifier(kernel=lambda X, Z: X @ Z.T).fit(*binary)
+    model = pegasos_classifier(kernel=lambda X, Z: X @ Z.T).fit(*binary)
     with pytest.raises(ValueError, match="holds no code.*precomputed"):
         model.save(tmp_path / "model")
 
@@ -51,21 +52,21 @@ def test_other_estimators_and_pipelines_cannot_be_saved(binary, tmp_path):
     class Own(PegasosClassifier):
         pass
 
-    longer = make_pipeline(StandardScaler(), MaxAbsScaler(), PegasosClassifier())
-    other = make_pipeline(RobustScaler(), PegasosClassifier())
+    longer = make_pipeline(StandardScaler(), MaxAbsScaler(), pegasos_classifier())
+    other = make_pipeline(RobustScaler(), pegasos_classifier())
     for model in (SVC(), Own(), longer, other, make_pipeline(StandardScaler(), SVC()), StandardScaler()):
         with pytest.raises(TypeError, match=f"holds a PegasosClassifier.*got {type(model).__name__}"):
             pegasos.save(model.fit(*binary), tmp_path / "model")
 
 
 def test_a_parameter_that_a_file_cannot_hold_is_named(binary, tmp_path):
-    model = PegasosClassifier().fit(*binary).set_params(kernel_params={"f": object()})
+    model = pegasos_classifier().fit(*binary).set_params(kernel_params={"f": object()})
     with pytest.raises(ValueError, match="parameter kernel_params holds a value of type object"):
         model.save(tmp_path / "model")
 
 
 def test_a_model_that_could_not_be_loaded_is_not_saved(binary, tmp_path):
-    model = PegasosClassifier().fit(*binary)
+    model = pegasos_classifier().fit(*binary)
     model.coef_[0, 0] = np.nan
     with pytest.raises(ValueError, match="cannot be stored.*coef_.*NaN"):
         model.save(tmp_path / "model")
@@ -73,7 +74,7 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(binary, tmp_path):
 
 
 def test_about_is_kept_and_must_be_json(binary, tmp_path):
-    model, path = PegasosClassifier().fit(*binary), tmp_path / "model"
+    model, path = pegasos_classifier().fit(*binary), tmp_path / "model"
     about = {"data": "größe", "features": ["a", "b"], "numbers": {"x": [1, 2.5, None, True]}}
     pegasos.save(model, path, about)
     assert describe(path)["about"] == about
@@ -92,7 +93,7 @@ def test_about_is_kept_and_must_be_json(binary, tmp_path):
 
 def test_a_failed_save_leaves_the_file_before_it(binary, tmp_path):
     path = tmp_path / "model"
-    model = PegasosClassifier().fit(*binary)
+    model = pegasos_classifier().fit(*binary)
     model.save(path)
     before = path.read_bytes()
     model.intercept_[0] = np.inf
@@ -108,7 +109,7 @@ def test_a_failed_save_leaves_the_file_before_it(binary, tmp_path):
 
 
 def test_the_same_model_gives_the_same_bytes(binary, tmp_path):
-    model = PegasosClassifier(random_state=0).fit(*binary)
+    model = pegasos_classifier(random_state=0).fit(*binary)
     model.save(tmp_path / "a")
     pegasos.load(tmp_path / "a").save(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -117,7 +118,7 @@ def test_the_same_model_gives_the_same_bytes(binary, tmp_path):
 def test_the_safetensors_library_reads_the_file(multiclass, tmp_path):
     X, y = multiclass
     path = tmp_path / "model.safetensors"
-    model = PegasosClassifier(lam=0.1).fit(X, y)
+    model = pegasos_classifier(lam=0.1).fit(X, y)
     model.save(path)
     tensors = load_file(path)
     with safe_open(path, "np") as file:
@@ -130,7 +131,7 @@ def test_the_safetensors_library_reads_the_file(multiclass, tmp_path):
 def test_describe_tells_what_is_in_a_file(multiclass, tmp_path):
     X, y = multiclass
     path = tmp_path / "model"
-    pegasos.save(make_pipeline(StandardScaler(), PegasosClassifier(kernel="rbf", gamma=0.5)).fit(X, y), path)
+    pegasos.save(make_pipeline(StandardScaler(), pegasos_classifier(kernel="rbf", gamma=0.5)).fit(X, y), path)
     found = describe(path)
     assert found["format"] == 1
     assert set(found["versions"]) == {"pegasos", "numpy", "scikit-learn", "python"}
@@ -145,8 +146,8 @@ def test_describe_tells_what_is_in_a_file(multiclass, tmp_path):
 def test_a_file_that_is_replaced_while_it_is_read_is_read_again(binary, tmp_path, monkeypatch):
     X, y = binary
     path, other = tmp_path / "model", tmp_path / "other"
-    PegasosClassifier(lam=0.1).fit(X, y).save(path)
-    expected = PegasosClassifier(lam=1.0).fit(X, y)
+    pegasos_classifier(lam=0.1).fit(X, y).save(path)
+    expected = pegasos_classifier(lam=1.0).fit(X, y)
     expected.save(other)
     safe_open = container.safe_open
 
@@ -161,7 +162,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_again(binary, tmp_path
 
 def test_nothing_unpickles_on_the_way(binary, tmp_path, monkeypatch):
     path = tmp_path / "model"
-    PegasosClassifier(kernel="rbf").fit(*binary).save(path)
+    pegasos_classifier(kernel="rbf").fit(*binary).save(path)
 
     def never(*args, **kwargs):
         raise AssertionError("pickle is on the way")
@@ -176,7 +177,7 @@ def test_nothing_unpickles_on_the_way(binary, tmp_path, monkeypatch):
 
 
 def test_loading_and_predicting_does_not_import_numba(binary, tmp_path):
-    PegasosClassifier(lam=0.1).fit(*binary).save(tmp_path / "model")
+    pegasos_classifier(lam=0.1).fit(*binary).save(tmp_path / "model")
     code = (
         "import sys, numpy, pegasos; pegasos.load(sys.argv[1]).predict(numpy.ones((2, 4))); "
         "assert 'numba' not in sys.modules"
@@ -199,7 +200,7 @@ def test_files_of_format_1_keep_loading(name):
 
 
 def test_names_that_take_too_much_room_are_refused_when_saving(binary, tmp_path):
-    model = PegasosClassifier().fit(*binary)
+    model = pegasos_classifier().fit(*binary)
     with pytest.raises(ValueError, match="cannot be stored: the header has .* bytes, more than the 10000000"):
         pegasos.save(model, tmp_path / "model", {"text": "x" * 11_000_000})
     with pytest.raises(ValueError, match="cannot be stored: the description has more than 500000 values"):
@@ -210,7 +211,7 @@ def test_names_that_take_too_much_room_are_refused_when_saving(binary, tmp_path)
 def test_a_loaded_model_can_be_pickled_and_cloned(binary, tmp_path):
     X, y = binary
     for parameters in ({"lam": 0.1}, {"kernel": "rbf", "warm_start": True}):
-        PegasosClassifier(**parameters, random_state=0).fit(X, y).save(tmp_path / "model")
+        pegasos_classifier(**parameters, random_state=0).fit(X, y).save(tmp_path / "model")
         found = pegasos.load(tmp_path / "model")
         again = pickle.loads(pickle.dumps(found))
         np.testing.assert_array_equal(again.decision_function(X), found.decision_function(X))
@@ -220,7 +221,7 @@ def test_a_loaded_model_can_be_pickled_and_cloned(binary, tmp_path):
 
 def test_labels_that_are_objects_of_numpy_are_stored_as_strings(binary, tmp_path):
     X, y = binary
-    model = PegasosClassifier().fit(X, np.array([np.str_("a"), np.str_("b")], object)[y])
+    model = pegasos_classifier().fit(X, np.array([np.str_("a"), np.str_("b")], object)[y])
     model.save(tmp_path / "model")
     assert pegasos.load(tmp_path / "model").classes_.tolist() == ["a", "b"]
     model.classes_ = np.array([1, None], object)
@@ -233,7 +234,7 @@ def test_the_field_rate_is_written_as_zeros_and_ignored(binary, tmp_path):
 
     X, y = binary
     path = tmp_path / "model"
-    model = PegasosClassifier(lam=0.1, random_state=0).partial_fit(X, y, classes=[0, 1])
+    model = pegasos_classifier(lam=0.1, random_state=0).partial_fit(X, y, classes=[0, 1])
     model.save(path)
     raw = path.read_bytes()
     header, document, data = split(raw)

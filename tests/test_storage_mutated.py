@@ -13,8 +13,9 @@ from conftest import classes_problem
 from forgeries import TEXTS, transplanted
 from model_files import flipped, join, judged, originals, peak, reset_peak, sealed, split
 from mutations import judged_case
-from pegasos import ModelFormatError, PegasosClassifier
+from pegasos import ModelFormatError
 from pegasos.storage import describe
+from textbook import pegasos_classifier
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +194,7 @@ def test_a_file_that_claims_many_features_takes_no_memory_for_them(files, tmp_pa
 
 
 def test_a_large_model_is_read_without_a_second_copy(tmp_path):
-    model = PegasosClassifier().fit(*classes_problem(2))
+    model = pegasos_classifier().fit(*classes_problem(2))
     n_features = 4_000_000
     model.coef_, model.n_features_in_ = np.ones((1, n_features)), n_features
     model.save(tmp_path / "model")

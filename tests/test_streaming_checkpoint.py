@@ -18,8 +18,9 @@ from pegasos.streaming import run as running
 from pegasos.streaming.prepare import Split
 from pegasos.streaming.survey import survey
 from streams import csv, libsvm, streamed
+from textbook import pegasos_classifier
 
-SETTINGS = dict(lam=1e-2, max_passes=3, random_state=0)
+SETTINGS = dict(lam=1e-2, max_iter=3, random_state=0)
 KINDS = {
     "ovr": dict(),
     "ovo": dict(multi_class="ovo", average="suffix"),
@@ -28,7 +29,7 @@ KINDS = {
     "projected": dict(project=True, lam=1e-4),
     "batches": dict(batch_size=4),
     "replacement": dict(sampling="replacement"),
-    "tol": dict(tol=1e-3, max_passes=5),
+    "tol": dict(tol=1e-3, max_iter=5),
     "landmarks": dict(kernel="rbf", n_landmarks=15),
 }
 
@@ -85,12 +86,12 @@ def assert_same_bits(model, expected):
 def test_a_fit_that_was_killed_goes_on_to_the_same_bits(kind, at, write, tmp_path, small):
     X, y = classes_problem(4)
     path = write(csv(X, y))
-    model = PegasosClassifier(**SETTINGS | KINDS[kind])
+    model = pegasos_classifier(**SETTINGS | KINDS[kind])
     expected = clone(model)
     streamed(expected, path)
     found, facts = killed_and_gone_on(model, path, small, at, tmp_path / "part")
     assert_same_bits(found, expected)
-    assert facts.earlier_passes + facts.passes == pytest.approx(model.max_passes)
+    assert facts.earlier_passes + facts.passes == pytest.approx(model.max_iter)
 
 
 @pytest.mark.parametrize("layout", ["words", "numbers", "regression"])
@@ -119,7 +120,7 @@ def test_what_the_survey_and_the_scaler_found_is_kept(layout, write, tmp_path, s
 def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(write, tmp_path, small):
     X, y = classes_problem(4)
     path, part = write(csv(X, y)), tmp_path / "part"
-    model = PegasosClassifier(**SETTINGS)
+    model = pegasos_classifier(**SETTINGS)
     expected = clone(model)
     streamed(expected, path)
     over, seen = running.one_pass, []
@@ -146,11 +147,11 @@ def test_time_counts_over_all_runs(write, tmp_path, small):
     path, part = write(csv(X, y)), tmp_path / "part"
     over = killed_at(small, 5)
     with pytest.raises(Killed):
-        streamed(PegasosClassifier(**SETTINGS, checkpoint=Checkpoint(part, every=1e-9)), path)
+        streamed(pegasos_classifier(**SETTINGS, checkpoint=Checkpoint(part, every=1e-9)), path)
     small.setattr(running, "one_pass", over)
     header, _ = container.read(part)
     seconds = decode(header.document["values"]["seconds"])
-    model = PegasosClassifier(**SETTINGS, checkpoint=part)
+    model = pegasos_classifier(**SETTINGS, checkpoint=part)
     found = streamed(model, path)
     assert found.seconds > seconds
     assert model.history_[-1]["seconds"] > seconds
@@ -168,7 +169,7 @@ def test_time_counts_over_all_runs(write, tmp_path, small):
 def test_a_checkpoint_of_another_fit_is_refused(change, said, write, tmp_path, small):
     X, y = classes_problem(4)
     path, part, how = write(csv(X, y)), tmp_path / "part", {}
-    model = PegasosClassifier(**SETTINGS, checkpoint=Checkpoint(part, every=1e-9))
+    model = pegasos_classifier(**SETTINGS, checkpoint=Checkpoint(part, every=1e-9))
     over = killed_at(small, 4)
     with pytest.raises(Killed):
         streamed(model, path)
@@ -182,7 +183,7 @@ def test_a_checkpoint_of_another_fit_is_refused(change, said, write, tmp_path, s
 def test_a_damaged_checkpoint_and_one_of_a_fit_in_memory_are_refused(write, tmp_path):
     X, y = classes_problem(4)
     path, part = write(csv(X, y)), tmp_path / "part"
-    model = PegasosClassifier(**SETTINGS, checkpoint=Checkpoint(part, keep=True, every=1e-9))
+    model = pegasos_classifier(**SETTINGS, checkpoint=Checkpoint(part, keep=True, every=1e-9))
     model.fit(X, y)
     if part.exists():
         with pytest.raises(CheckpointError, match="not of a streamed fit"):

@@ -21,8 +21,9 @@ from pegasos.streaming import run as running
 from pegasos.streaming.prepare import Split
 from pegasos.streaming.training import fit_stream
 from streams import csv, libsvm, streamed
+from textbook import pegasos_classifier, pegasos_regressor
 
-SETTINGS = dict(lam=0.05, sampling="cyclic", random_state=0, max_passes=3)
+SETTINGS = dict(lam=0.05, sampling="cyclic", random_state=0, max_iter=3)
 WINDOWS = pytest.mark.parametrize("window", [1, 2000, 1 << 25], ids=["a chunk", "some chunks", "the file"])
 
 CLASSIFIERS = {
@@ -42,10 +43,10 @@ CLASSIFIERS = {
     "uniform": (4, dict(average="uniform")),
     "projected": (4, dict(project=True, lam=1e-3)),
     "without intercept": (2, dict(fit_intercept=False)),
-    "steps": (4, dict(max_iter=77)),
-    "steps of pairs": (4, dict(max_iter=77, multi_class="ovo")),
-    "part of a pass": (4, dict(max_passes=1.6)),
-    "less than a pass": (2, dict(max_passes=0.4)),
+    "steps": (4, dict(max_steps=77)),
+    "steps of pairs": (4, dict(max_steps=77, multi_class="ovo")),
+    "part of a pass": (4, dict(max_iter=1.6)),
+    "less than a pass": (2, dict(max_iter=0.4)),
 }
 
 
@@ -55,7 +56,7 @@ def problem(kind, n_rows=60):
     X, y = classes_problem(n_classes, n_rows=n_rows)
     if params.get("loss") == "squared_hinge":  # steps begin as small as the longest row asks
         X = X / np.linalg.norm(X, axis=1, keepdims=True)
-    return X, y, PegasosClassifier(**SETTINGS | params)
+    return X, y, pegasos_classifier(**SETTINGS | params)
 
 
 def assert_same_model(model, expected, tolerance=1e-12):
@@ -87,7 +88,7 @@ def test_a_stream_in_the_order_of_the_file_gives_the_model_and_certificate_of_fi
     assert found.score == pytest.approx(expected.score(X[weighs], y[weighs]), abs=1e-12)
     assert model.history_[-1]["step"] == model.n_iter_
     assert model.history_[-1]["gap"] == model.dual_gap_.max()
-    linear = model.loss == "hinge" and model.max_passes >= 1 and model.max_iter is None
+    linear = model.loss == "hinge" and model.max_iter >= 1 and model.max_steps is None
     if linear:  # else coefficients of single rows would be needed
         np.testing.assert_allclose(model.dual_gap_, expected.dual_gap_, rtol=1e-9, atol=1e-14)
 
@@ -97,13 +98,13 @@ def test_a_stream_in_the_order_of_the_file_gives_the_model_and_certificate_of_fi
 def test_regression_on_a_stream_is_that_of_fit(params, window, write, monkeypatch):
     X, codes = classes_problem(4)
     y = X @ [1.0, -0.5, 0.2, 0.0] + 0.1 * codes
-    model = PegasosRegressor(**SETTINGS | params)
+    model = pegasos_regressor(**SETTINGS | params)
     expected = clone(model).fit(X, y)
     found = streamed(model, write(csv(X, y)), window=window, monkeypatch=monkeypatch, scored=True)
     assert_same_model(model, expected)
     np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-12)
     assert found.score == pytest.approx(expected.score(X, y), abs=1e-10)
-    best = clone(model).set_params(solver="sdca", project=False, max_passes=100).fit(X, y)
+    best = clone(model).set_params(solver="sdca", project=False, max_iter=100).fit(X, y)
     assert model.dual_gap_[0] >= model.objective_[0] - best.objective_[0]
 
 
@@ -139,9 +140,9 @@ def test_windows_in_turn_are_calls_of_partial_fit(kind, write, monkeypatch):
 @pytest.mark.parametrize("params", [dict(), dict(sampling="replacement"), dict(batch_size=4)], ids=str)
 def test_the_gap_bounds_the_distance_from_the_optimum_whatever_the_loss_and_the_steps(loss, params, digits, write):
     X, y = digits[0][:400], digits[1][:400]
-    model = PegasosClassifier(lam=0.05, loss=loss, random_state=0, max_passes=10, **params)
+    model = pegasos_classifier(lam=0.05, loss=loss, random_state=0, max_iter=10, **params)
     streamed(model, write(csv(X, y)), chunk=20_000)
-    best = PegasosClassifier(lam=0.05, loss=loss, solver="sdca", tol=1e-7, random_state=0).fit(X, y)
+    best = pegasos_classifier(lam=0.05, loss=loss, solver="sdca", tol=1e-7, random_state=0).fit(X, y)
     assert (model.objective_ >= best.objective_ - 1e-6).all()
     assert (model.dual_gap_ >= model.objective_ - best.objective_ - 1e-6).all()
     assert (model.dual_gap_ <= model.objective_ + 1e-12).all()
@@ -176,7 +177,7 @@ def test_shuffled_streams_are_the_same_for_a_seed_and_reach_what_fit_reaches(dig
     X, y = digits
     path = tmp_path / "rows.npz"
     np.savez(path, X=X, y=y)
-    models = [PegasosClassifier(lam=1e-3, max_passes=5, random_state=seed) for seed in (0, 0, 1)]
+    models = [pegasos_classifier(lam=1e-3, max_iter=5, random_state=seed) for seed in (0, 0, 1)]
     for model in models:
         streamed(model, path, chunk=20_000, window=100_000, monkeypatch=monkeypatch)
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
@@ -191,7 +192,7 @@ def test_a_file_in_the_order_of_its_classes_is_mixed(digits, tmp_path, monkeypat
     order = np.argsort(y, kind="stable")
     path = tmp_path / "rows.npz"
     np.savez(path, X=X[order], y=y[order])
-    model = PegasosClassifier(lam=1e-3, max_passes=5, random_state=0)
+    model = pegasos_classifier(lam=1e-3, max_iter=5, random_state=0)
     found = streamed(model, path, chunk=4_000, window=200_000, monkeypatch=monkeypatch, scored=True)
     assert found.score > 0.93
 
@@ -215,13 +216,13 @@ def test_the_order_differs_from_pass_to_pass(write, monkeypatch):
 
 def test_tol_ends_a_stream_when_every_column_is_within_it(digits, write):
     X, y = digits[0][:300], digits[1][:300] % 3
-    model = PegasosClassifier(lam=0.1, tol=0.05, random_state=0)
+    model = pegasos_classifier(lam=0.1, tol=0.05, random_state=0)
     found = streamed(model, write(csv(X, y)), chunk=20_000)
     assert model.dual_gap_.max() <= 0.05
     assert found.passes < 1000
     assert [record["step"] for record in model.history_] == sorted({record["step"] for record in model.history_})
     with pytest.warns(ConvergenceWarning, match="above tol=1e-09"):
-        streamed(PegasosClassifier(lam=0.1, tol=1e-9, max_passes=2, random_state=0), write(csv(X, y)), chunk=20_000)
+        streamed(pegasos_classifier(lam=0.1, tol=1e-9, max_iter=2, random_state=0), write(csv(X, y)), chunk=20_000)
 
 
 class Ticking:
@@ -245,7 +246,7 @@ def ticking(monkeypatch):
 
 def test_max_time_ends_the_steps_and_leaves_the_certificate_out_where_there_is_no_time(ticking, write, monkeypatch):
     X, y, model = problem("ovr", n_rows=200)
-    model.set_params(max_time=60, max_passes=1000)
+    model.set_params(max_time=60, max_iter=1000)
     with pytest.warns(ConvergenceWarning, match="max_time"):
         streamed(model, write(csv(X, y)), window=1, monkeypatch=monkeypatch)
     assert 0 < model.n_iter_ < 1000 * len(y)
@@ -256,14 +257,14 @@ def test_max_time_ends_the_steps_and_leaves_the_certificate_out_where_there_is_n
 
 def test_max_time_leaves_room_for_the_certificate(ticking, write, monkeypatch):
     X, y, model = problem("ovr", n_rows=100)
-    model.set_params(max_time=3000, max_passes=1000)
+    model.set_params(max_time=3000, max_iter=1000)
     monkeypatch.setattr(running, "SLOWER", 4.0)  # a look at the clock takes a second here
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         streamed(model, write(csv(X, y)), chunk=3000, window=1, monkeypatch=monkeypatch)
     assert len(y) < model.n_iter_ < 1000 * len(y)
     assert np.isfinite(model.dual_gap_).all()
-    assert (model.objective_ <= clone(model).set_params(max_time=None, max_passes=1).fit(X, y).objective_ + 1).all()
+    assert (model.objective_ <= clone(model).set_params(max_time=None, max_iter=1).fit(X, y).objective_ + 1).all()
 
 
 def test_a_time_limit_that_the_first_look_exceeds_is_an_error_that_says_how_long_it_takes(ticking, write):
@@ -359,8 +360,8 @@ def test_a_file_that_changes_between_passes_is_an_error_and_leaves_the_model_bef
 
 def test_partial_fit_goes_on_from_a_stream(write):
     X, y, model = problem("ovr")
-    other = clone(model).set_params(max_passes=1).fit(X, y)
-    streamed(model.set_params(max_passes=1), write(csv(X, y)))
+    other = clone(model).set_params(max_iter=1).fit(X, y)
+    streamed(model.set_params(max_iter=1), write(csv(X, y)))
     for each in (model, other):
         each.partial_fit(X, y)
     assert_same_model(model, other)
@@ -369,12 +370,12 @@ def test_partial_fit_goes_on_from_a_stream(write):
 def test_warm_start_goes_on_from_an_earlier_fit_and_proves_nothing_by_it(write):
     X, y, model = problem("ovr")
     path = write(csv(X, y))
-    model.set_params(warm_start=True, max_passes=1)
-    whole = clone(model).set_params(warm_start=False, max_passes=3).fit(X, y)
+    model.set_params(warm_start=True, max_iter=1)
+    whole = clone(model).set_params(warm_start=False, max_iter=3).fit(X, y)
     for _ in range(3):
         streamed(model, path)
     assert_same_model(model, whole)
-    best = clone(model).set_params(solver="sdca", max_passes=200, warm_start=False).fit(X, y)
+    best = clone(model).set_params(solver="sdca", max_iter=200, warm_start=False).fit(X, y)
     assert (model.dual_gap_ >= model.objective_ - best.objective_).all()
     assert (model.dual_gap_ <= model.objective_).all()
     with pytest.raises(ValueError, match="warm_start goes on from a model of"):
@@ -434,7 +435,7 @@ def test_landmarks_make_a_kernel_model_of_a_stream(kind, write, monkeypatch):
     X, codes = classes_problem(4, n_rows=300)
     y = codes if kind == "classes" else np.sin(X[:, 0]) + 10
     maker = PegasosClassifier if kind == "classes" else PegasosRegressor
-    model = maker(kernel="rbf", gamma=0.5, lam=1e-3, n_landmarks=40, random_state=0, max_passes=10)
+    model = maker(kernel="rbf", gamma=0.5, lam=1e-3, n_landmarks=40, random_state=0, max_iter=10)
     if kind == "numbers":
         model.set_params(epsilon=0.01)
     found = streamed(model, write(csv(X, y)), chunk=2000, window=12_000, monkeypatch=monkeypatch, scored=True)
@@ -446,7 +447,7 @@ def test_landmarks_make_a_kernel_model_of_a_stream(kind, write, monkeypatch):
 
 def test_landmarks_of_a_file_in_memory_at_once_are_those_of_partial_fit(write):
     X, y, model = problem("ovr")
-    model.set_params(kernel="rbf", gamma=0.5, n_landmarks=20, max_passes=1)
+    model.set_params(kernel="rbf", gamma=0.5, n_landmarks=20, max_iter=1)
     online = clone(model).partial_fit(X, y, classes=np.unique(y))
     streamed(model, write(csv(X, y)), chunk=1 << 20)
     np.testing.assert_allclose(model.decision_function(X), online.decision_function(X), rtol=1e-9, atol=1e-12)
@@ -477,7 +478,7 @@ def test_data_that_fit_would_refuse_are_refused(write, tmp_path):
     with pytest.raises(ValueError, match=r"needs at least 2 classes, but the data have 1 class: \[1\]"):
         streamed(model, write("1 1:2\n" * 20, "rows.svm"))
     with pytest.raises(DataError, match="labels such as tea, which are no numbers"):
-        streamed(PegasosRegressor(), write("tea 1:2\n" * 20, "rows.svm"))
+        streamed(pegasos_regressor(), write("tea 1:2\n" * 20, "rows.svm"))
     np.savez(tmp_path / "rows.npz", X=1e20 * X.astype(np.float32), y=y)
     with pytest.raises(ValueError, match="features are too large"):
         streamed(model, tmp_path / "rows.npz")
@@ -501,7 +502,7 @@ def test_a9a_is_learnt_from_its_packed_file(data_folder, a9a):
     if not path.exists():
         pytest.skip("PEGASOS_DATA holds no a9a.bz2")
     X, y = a9a
-    model = PegasosClassifier(lam=1e-4, max_passes=3, random_state=0)
+    model = pegasos_classifier(lam=1e-4, max_iter=3, random_state=0)
     found = fit_stream(model, open_source(path, chunk=1 << 19), scored=True)
     whole = clone(model).fit(X.astype(np.float64), y)
     assert found.survey.n_rows == X.shape[0]
@@ -511,6 +512,6 @@ def test_a9a_is_learnt_from_its_packed_file(data_folder, a9a):
 
 def test_rows_in_memory_are_a_source_too(digits):
     X, y = digits
-    model = PegasosClassifier(lam=1e-3, max_passes=2, sampling="cyclic", random_state=0)
+    model = pegasos_classifier(lam=1e-3, max_iter=2, sampling="cyclic", random_state=0)
     fit_stream(model, InMemorySource("digits", X, y, chunk=30_000))
     assert_same_model(model, clone(model).fit(X, y))

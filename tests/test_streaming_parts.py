@@ -6,13 +6,13 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 
 from conftest import classes_problem
-from pegasos import PegasosClassifier
 from pegasos.io.source import InMemorySource
 from pegasos.io.text.scan import count
 from pegasos.solver.clock import Clock
 from pegasos.streaming.evaluate import StreamScore
 from pegasos.streaming.progress import StreamProgress
 from pegasos.streaming.training import fit_stream
+from textbook import pegasos_classifier
 
 
 @pytest.mark.parametrize("size", [0, 1, 127, 128, 129, 5000])
@@ -46,7 +46,7 @@ def test_a_tally_over_parts_is_the_score_of_all_rows(parts):
 def test_the_bound_by_the_slope_is_the_norm_of_the_gradient(scheme, container):
     X, y = classes_problem(3)
     X = container(X)
-    model = PegasosClassifier(lam=2.0, loss="log_loss", multi_class=scheme, class_weight="balanced", random_state=0)
+    model = pegasos_classifier(lam=2.0, loss="log_loss", multi_class=scheme, class_weight="balanced", random_state=0)
     fit_stream(model, InMemorySource("rows", X, y, chunk=300))
     rows = np.c_[X.toarray() if sparse.issparse(X) else X, np.ones(len(y))]
     pairs = [(None, k) for k in range(3)] if scheme == "ovr" else [(0, 1), (0, 2), (1, 2)]

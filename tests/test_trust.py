@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.kernels import make_kernel
 from pegasos.losses import Loss
 from pegasos.problem.columns import one_vs_rest, regression
@@ -18,6 +17,7 @@ from pegasos.rows import DenseRows, KernelRows, SparseRows
 from pegasos.rules.column import Rule
 from pegasos.solver import stream
 from solving import solve
+from textbook import pegasos_classifier, pegasos_regressor
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -85,7 +85,7 @@ def test_precisions_are_kept_apart(dtype, loss, kernel):
         for multi_class in ("ovr", "crammer_singer"):
             if multi_class == "crammer_singer" and loss != "hinge":
                 continue
-            model = PegasosClassifier(
+            model = pegasos_classifier(
                 kernel=kernel, loss=loss, multi_class=multi_class, average=average, lam=0.05, random_state=0
             )
             model.fit(X.astype(dtype), CODES)
@@ -94,8 +94,8 @@ def test_precisions_are_kept_apart(dtype, loss, kernel):
 
 
 def test_a_float32_model_of_float64_data_is_not_made_and_vice_versa():
-    with_64 = PegasosRegressor(lam=0.1, random_state=0).fit(X, X[:, 0].astype(np.float32))
-    with_32 = PegasosRegressor(lam=0.1, random_state=0).fit(X.astype(np.float32), X[:, 0])
+    with_64 = pegasos_regressor(lam=0.1, random_state=0).fit(X, X[:, 0].astype(np.float32))
+    with_32 = pegasos_regressor(lam=0.1, random_state=0).fit(X.astype(np.float32), X[:, 0])
     assert with_64.coef_.dtype == np.float64
     assert with_32.coef_.dtype == np.float32
     assert with_32.predict(X.astype(np.float32)).dtype == np.float32
@@ -113,7 +113,7 @@ FITS = {
 
 
 def scores_of(params):
-    return PegasosClassifier(random_state=3, **params).fit(WIDE, MANY).decision_function(WIDE)
+    return pegasos_classifier(random_state=3, **params).fit(WIDE, MANY).decision_function(WIDE)
 
 
 @pytest.mark.parametrize("params", FITS.values(), ids=FITS.keys())
@@ -134,7 +134,7 @@ def test_the_same_bits_in_another_process(capsys):
     script = (
         "import numpy as np; from pegasos import PegasosClassifier; rng = np.random.default_rng(5)\n"
         "X, y = rng.normal(size=(300, 6)), rng.integers(0, 3, 300)\n"
-        "model = PegasosClassifier(lam=0.01, loss='log_loss', random_state=0).fit(X, y)\n"
+        "model = PegasosClassifier(lam=0.01, solver='pegasos', loss='log_loss', random_state=0).fit(X, y)\n"
         "print(model.coef_.tobytes().hex(), model.dual_gap_.tobytes().hex())"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=os.environ)

@@ -10,7 +10,6 @@ from sklearn.metrics import pairwise
 
 import naive
 from conftest import classes_problem
-from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.problem.columns import one_vs_rest
 from pegasos.problem.sampling import Stream
 from pegasos.problem.schedule import Schedule
@@ -18,16 +17,17 @@ from pegasos.rows import DenseRows
 from pegasos.rules.column import Rule
 from pegasos.rules.state import State
 from solving import solve
+from textbook import pegasos_classifier, pegasos_regressor
 
 X4, Y4 = classes_problem(4)
 KINDS = {
-    "binary": (PegasosClassifier(), (Y4 > 1).astype(int)),
-    "ovr": (PegasosClassifier(), Y4),
-    "ovo": (PegasosClassifier(multi_class="ovo"), Y4),
-    "crammer_singer": (PegasosClassifier(multi_class="crammer_singer"), Y4),
-    "squared_hinge": (PegasosClassifier(loss="squared_hinge"), Y4),
-    "log_loss": (PegasosClassifier(loss="log_loss"), Y4),
-    "regression": (PegasosRegressor(), np.c_[X4 @ [1.0, -0.5, 0.2, 0.0], Y4 - X4[:, 0]]),
+    "binary": (pegasos_classifier(), (Y4 > 1).astype(int)),
+    "ovr": (pegasos_classifier(), Y4),
+    "ovo": (pegasos_classifier(multi_class="ovo"), Y4),
+    "crammer_singer": (pegasos_classifier(multi_class="crammer_singer"), Y4),
+    "squared_hinge": (pegasos_classifier(loss="squared_hinge"), Y4),
+    "log_loss": (pegasos_classifier(loss="log_loss"), Y4),
+    "regression": (pegasos_regressor(), np.c_[X4 @ [1.0, -0.5, 0.2, 0.0], Y4 - X4[:, 0]]),
 }
 DATA = {
     "dense": (dict(), X4),
@@ -81,8 +81,8 @@ def assert_same_fit(found, whole, X, tolerance=1e-9):
 @pytest.mark.parametrize("solver", ["pegasos", "sdca"])
 def test_going_on_equals_one_long_fit(solver, data, average, sampling):
     model, X, y = configured("ovr", data, solver=solver, average=average, sampling=sampling)
-    parts = fitted_in_turn(model, X, y, dict(max_passes=2), dict(max_passes=1), dict(max_passes=4))
-    assert_same_fit(parts, fitted_in_turn(model, X, y, dict(max_passes=7)), X)
+    parts = fitted_in_turn(model, X, y, dict(max_iter=2), dict(max_iter=1), dict(max_iter=4))
+    assert_same_fit(parts, fitted_in_turn(model, X, y, dict(max_iter=7)), X)
 
 
 @pytest.mark.parametrize("data", ["dense", "csr", "rbf"])
@@ -90,8 +90,8 @@ def test_going_on_equals_one_long_fit(solver, data, average, sampling):
 @pytest.mark.parametrize("kind", KINDS)
 def test_going_on_equals_one_long_fit_for_every_loss_and_scheme(kind, solver, data):
     model, X, y = configured(kind, data, solver=solver)
-    parts = fitted_in_turn(model, X, y, dict(max_passes=2), dict(max_passes=3))
-    assert_same_fit(parts, fitted_in_turn(model, X, y, dict(max_passes=5)), X)
+    parts = fitted_in_turn(model, X, y, dict(max_iter=2), dict(max_iter=3))
+    assert_same_fit(parts, fitted_in_turn(model, X, y, dict(max_iter=5)), X)
 
 
 @pytest.mark.parametrize("sampling", ["shuffle", "cyclic", "replacement"])
@@ -100,8 +100,10 @@ def test_going_on_equals_one_long_fit_for_every_loss_and_scheme(kind, solver, da
 def test_a_fit_that_ended_within_a_pass_goes_on_within_it(kind, data, sampling):
     for average in (False, "weighted"):
         model, X, y = configured(kind, data, average=average, sampling=sampling)
-        parts = fitted_in_turn(model, X, y, dict(max_iter=37), dict(max_iter=95), dict(max_iter=1), dict(max_iter=107))
-        assert_same_fit(parts, fitted_in_turn(model, X, y, dict(max_iter=240)), X)
+        parts = fitted_in_turn(
+            model, X, y, dict(max_steps=37), dict(max_steps=95), dict(max_steps=1), dict(max_steps=107)
+        )
+        assert_same_fit(parts, fitted_in_turn(model, X, y, dict(max_steps=240)), X)
 
 
 @pytest.mark.parametrize("data", ["dense", "rbf"])
@@ -109,16 +111,16 @@ def test_a_fit_that_ended_within_a_pass_goes_on_within_it(kind, data, sampling):
 def test_sdca_goes_on_within_a_pass(data, sampling):
     for average in (False, "weighted"):
         model, X, y = configured("ovr", data, solver="sdca", average=average, sampling=sampling)
-        parts = fitted_in_turn(model, X, y, dict(max_iter=37), dict(max_iter=95), dict(max_iter=108))
-        assert_same_fit(parts, fitted_in_turn(model, X, y, dict(max_iter=240)), X)
+        parts = fitted_in_turn(model, X, y, dict(max_steps=37), dict(max_steps=95), dict(max_steps=108))
+        assert_same_fit(parts, fitted_in_turn(model, X, y, dict(max_steps=240)), X)
 
 
 @pytest.mark.parametrize(("first", "second"), [(2, 2), (2, 5), (1, 7), (3, 4)])
 @pytest.mark.parametrize("data", ["dense", "csr", "rbf"])
 def test_the_suffix_average_goes_on_where_the_second_fit_is_as_long_as_the_first(data, first, second):
     model, X, y = configured("ovr", data, average="suffix")
-    parts = fitted_in_turn(model, X, y, dict(max_passes=first), dict(max_passes=second))
-    assert_same_fit(parts, fitted_in_turn(model, X, y, dict(max_passes=first + second)), X)
+    parts = fitted_in_turn(model, X, y, dict(max_iter=first), dict(max_iter=second))
+    assert_same_fit(parts, fitted_in_turn(model, X, y, dict(max_iter=first + second)), X)
 
 
 @pytest.mark.parametrize("batch_size", [4, 7, "all"])
@@ -126,30 +128,30 @@ def test_the_suffix_average_goes_on_where_the_second_fit_is_as_long_as_the_first
 @pytest.mark.parametrize("kind", ["ovr", "crammer_singer", "log_loss", "regression"])
 def test_batches_and_projection_go_on(kind, data, batch_size):
     model, X, y = configured(kind, data, batch_size=batch_size, project=True, lam=1e-2)
-    parts = fitted_in_turn(model, X, y, dict(max_iter=15), dict(max_iter=9), dict(max_iter=36))
-    assert_same_fit(parts, fitted_in_turn(model, X, y, dict(max_iter=60)), X, 1e-8)
+    parts = fitted_in_turn(model, X, y, dict(max_steps=15), dict(max_steps=9), dict(max_steps=36))
+    assert_same_fit(parts, fitted_in_turn(model, X, y, dict(max_steps=60)), X, 1e-8)
 
 
 def test_weights_and_stored_models_go_on():
     weights = np.linspace(0.0, 2.0, len(Y4))
     for data in DATA:
         model, X, y = configured("ovo", data, class_weight="balanced", lam=None, C=0.3)
-        first = clone(model).set_params(max_passes=2).fit(X, y, sample_weight=weights)
-        second = pickle.loads(pickle.dumps(first)).set_params(max_passes=3).fit(X, y, sample_weight=weights)
-        assert_same_fit(second, clone(model).set_params(max_passes=5).fit(X, y, sample_weight=weights), X)
+        first = clone(model).set_params(max_iter=2).fit(X, y, sample_weight=weights)
+        second = pickle.loads(pickle.dumps(first)).set_params(max_iter=3).fit(X, y, sample_weight=weights)
+        assert_same_fit(second, clone(model).set_params(max_iter=5).fit(X, y, sample_weight=weights), X)
 
 
 def test_float32_goes_on_in_float32():
     for data in ("dense", "rbf"):
         model, X, y = configured("ovr", data)
-        parts = fitted_in_turn(model, X.astype(np.float32), y, dict(max_passes=2), dict(max_passes=3))
+        parts = fitted_in_turn(model, X.astype(np.float32), y, dict(max_iter=2), dict(max_iter=3))
         assert weights_of(parts).dtype == np.float32
-        whole = fitted_in_turn(model, X.astype(np.float32), y, dict(max_passes=5))
+        whole = fitted_in_turn(model, X.astype(np.float32), y, dict(max_iter=5))
         np.testing.assert_allclose(parts.objective_, whole.objective_, rtol=1e-3)
 
 
 def test_without_warm_start_a_fit_forgets():
-    model, X, y = configured("ovr", max_passes=2)
+    model, X, y = configured("ovr", max_iter=2)
     once = clone(model).fit(X, y)
     again = clone(model).fit(X, y).set_params(warm_start=False).fit(X, y)
     np.testing.assert_array_equal(again.coef_, once.coef_)
@@ -165,10 +167,10 @@ def test_without_warm_start_a_fit_forgets():
 @pytest.mark.parametrize("data", ["dense", "csr", "rbf"])
 @pytest.mark.parametrize("kind", ["ovr", "crammer_singer", "squared_hinge", "log_loss", "regression"])
 def test_a_changed_lam_carries_the_model_over(kind, data, factor):
-    model, X, y = configured(kind, data, max_passes=50)
+    model, X, y = configured(kind, data, max_iter=50)
     model.fit(X, y)
     before, steps = scores_of(model, X), model.t_.copy()
-    model.set_params(lam=factor * model.lam, max_iter=1).fit(X, y)
+    model.set_params(lam=factor * model.lam, max_steps=1).fit(X, y)
     np.testing.assert_array_equal(model.t_, steps + 1)
     assert np.abs(scores_of(model, X) - before).max() < 0.25 * np.abs(before).max()
 
@@ -176,15 +178,15 @@ def test_a_changed_lam_carries_the_model_over(kind, data, factor):
 @pytest.mark.parametrize("kind", ["ovr", "crammer_singer", "log_loss"])
 @pytest.mark.parametrize("data", ["dense", "rbf"])
 def test_sdca_keeps_its_dual_variables_when_lam_changes(data, kind):
-    model, X, y = configured(kind, data, solver="sdca", max_passes=200, average=False)
+    model, X, y = configured(kind, data, solver="sdca", max_iter=200, average=False)
     model.fit(X, y)
     converged = model.dual_gap_.max()
-    model.set_params(lam=0.045, max_passes=30).fit(X, y)
+    model.set_params(lam=0.045, max_iter=30).fit(X, y)
     cold = clone(model).fit(X, y)
     assert model.dual_gap_.max() <= max(cold.dual_gap_.max(), 10 * converged, 1e-9)
 
 
-FURTHER = [dict(max_iter=1), dict(max_iter=70), dict(max_passes=1), dict(max_passes=3)]
+FURTHER = [dict(max_steps=1), dict(max_steps=70), dict(max_iter=1), dict(max_iter=3)]
 
 
 @pytest.mark.parametrize("sampling", ["shuffle", "replacement"])
@@ -193,8 +195,8 @@ FURTHER = [dict(max_iter=1), dict(max_iter=70), dict(max_passes=1), dict(max_pas
 @pytest.mark.parametrize("kind", ["ovr", "crammer_singer", "squared_hinge", "log_loss", "regression"])
 def test_the_gap_bounds_the_distance_from_the_optimum_after_a_change_of_lam(kind, data, further, sampling):
     for solver in ("pegasos", "sdca"):
-        model, X, y = configured(kind, data, solver=solver, sampling=sampling, max_passes=2)
-        model.fit(X, y).set_params(max_passes=None, lam=0.02).set_params(**further).fit(X, y)
+        model, X, y = configured(kind, data, solver=solver, sampling=sampling, max_iter=2)
+        model.fit(X, y).set_params(max_iter=None, lam=0.02).set_params(**further).fit(X, y)
         exact = optimum(kind, data, 0.02)
         distance = model.objective_ - (exact.objective_ - exact.dual_gap_)
         assert (model.dual_gap_ >= model.objective_ - exact.objective_ - 1e-9).all()
@@ -208,7 +210,7 @@ OPTIMA = {}
 def optimum(kind, data, lam):
     """A fit of sdca close to the optimum."""
     if (kind, data, lam) not in OPTIMA:
-        model, X, y = configured(kind, data, solver="sdca", average=False, lam=lam, max_passes=300, warm_start=False)
+        model, X, y = configured(kind, data, solver="sdca", average=False, lam=lam, max_iter=300, warm_start=False)
         OPTIMA[kind, data, lam] = model.fit(X, y)
     return OPTIMA[kind, data, lam]
 
@@ -220,12 +222,12 @@ def test_a_path_of_lams_reaches_what_cold_fits_reach(kind, solver):
     passes = (20, 200, 2000) if solver == "pegasos" else (100, 100, 100)
     model, X, y = configured(kind, solver=solver)
     for lam, further in zip((1.0, 0.3, 0.1), passes, strict=True):
-        model.set_params(lam=lam, max_passes=further).fit(X, y)
+        model.set_params(lam=lam, max_iter=further).fit(X, y)
         np.testing.assert_allclose(model.objective_, optimum(kind, "dense", lam).objective_, rtol=1e-2)
 
 
 def test_C_may_change_as_lam_does():
-    by_lam, X, y = configured("ovr", max_passes=2)
+    by_lam, X, y = configured("ovr", max_iter=2)
     by_C = clone(by_lam).set_params(lam=None, C=1 / (0.05 * len(y)))
     by_lam.fit(X, y).set_params(lam=0.02).fit(X, y)
     by_C.fit(X, y).set_params(C=1 / (0.02 * len(y))).fit(X, y)
@@ -238,15 +240,15 @@ def test_C_may_change_as_lam_does():
 @pytest.mark.parametrize("kind", ["ovr", "ovo", "crammer_singer", "log_loss", "squared_hinge", "regression"])
 @pytest.mark.parametrize("average", [False, "uniform", "weighted"])
 def test_a_linear_pegasos_goes_on_with_other_rows(kind, average):
-    model, X, y = configured(kind, average=average, sampling="cyclic", max_passes=30)
+    model, X, y = configured(kind, average=average, sampling="cyclic", max_iter=30)
     model.fit(X, y)
     before, steps = model.coef_, model.t_.copy()
-    model.set_params(max_iter=1, max_passes=None).fit(3 * X[::-1] + 0.1, y[::-1])
+    model.set_params(max_steps=1, max_iter=None).fit(3 * X[::-1] + 0.1, y[::-1])
     np.testing.assert_array_equal(model.t_, steps + 1)
     assert np.abs(model.coef_ - before).max() < 0.25 * np.abs(before).max()
-    model.set_params(max_iter=None, max_passes=1, sampling="cyclic").fit(X[:40], y[:40])
+    model.set_params(max_steps=None, max_iter=1, sampling="cyclic").fit(X[:40], y[:40])
     assert np.isfinite(model.dual_gap_).all()
-    exact = clone(model).set_params(warm_start=False, solver="sdca", max_passes=300, average=False).fit(X[:40], y[:40])
+    exact = clone(model).set_params(warm_start=False, solver="sdca", max_iter=300, average=False).fit(X[:40], y[:40])
     assert (model.dual_gap_ >= model.objective_ - exact.objective_ - 1e-9).all()
 
 
@@ -256,7 +258,7 @@ def test_a_linear_pegasos_goes_on_with_other_rows(kind, average):
 def test_kernels_and_sdca_need_the_same_rows_targets_and_weights(data, solver, kind):
     if (data, solver) == ("dense", "pegasos"):
         pytest.skip("goes on with any rows")
-    model, X, y = configured(kind, data, solver=solver, max_passes=2)
+    model, X, y = configured(kind, data, solver=solver, max_iter=2)
     model.fit(X, y)
     before = scores_of(model, X)
     for rows, targets, weights in (
@@ -287,9 +289,9 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_cannot_change_is_named_and_the_model_stays_whole(name):
     change, params, match = CHANGES[name]
-    model, X, y = configured("ovr", max_passes=2, **params)
+    model, X, y = configured("ovr", max_iter=2, **params)
     model.fit(X, y)
-    before, whole = scores_of(model, X), fitted_in_turn(model, X, y, dict(max_passes=4))
+    before, whole = scores_of(model, X), fitted_in_turn(model, X, y, dict(max_iter=4))
     original = {parameter: getattr(model, parameter) for parameter in change}
     with pytest.raises(ValueError, match=f"(?s){match}.*warm_start=False"):
         model.set_params(**change).fit(X, y)
@@ -298,13 +300,13 @@ def test_what_cannot_change_is_named_and_the_model_stays_whole(name):
 
 
 def test_other_classes_features_or_targets_are_named_and_the_model_stays_whole():
-    model, X, y = configured("ovr", max_passes=2)
+    model, X, y = configured("ovr", max_iter=2)
     before = scores_of(model.fit(X, y), X)
     for rows, labels, match in ((X, y + 1, "classes"), (X[y < 3], y[y < 3], "classes"), (X[:, :2], y, "features")):
         with pytest.raises(ValueError, match=match):
             model.fit(rows, labels)
         np.testing.assert_array_equal(scores_of(model, X), before)
-    model, X, y = configured("regression", max_passes=2)
+    model, X, y = configured("regression", max_iter=2)
     before = model.fit(X, y).predict(X)
     for targets, epsilon, match in ((y[:, 0], 0.1, "targets"), (y, 0.3, "epsilon")):
         with pytest.raises(ValueError, match=match):

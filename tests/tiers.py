@@ -166,7 +166,7 @@ THINNED: list[tuple[Choice, str, list[str]]] = [
     (
         checks_of(
             "PegasosRegressor()",
-            "PegasosRegressor(batch_size='all',max_passes=500)",
+            "PegasosRegressor(batch_size='all',max_iter=500)",
             "PegasosClassifier(average=False,multi_class='crammer_singer')",
         ),
         "all checks of three estimators of 19", ["test_sklearn_checks_family.py::test_scikit_learn_check"],
@@ -174,7 +174,7 @@ THINNED: list[tuple[Choice, str, list[str]]] = [
     (
         checks_of(
             "PegasosSearchCV(cv=2,estimator=PegasosClassifier(average=False,random_state=0),"
-            "param_grid={'lam':[0.001],'max_passes':[2,20]})",
+            "param_grid={'lam':[0.001],'max_iter':[2,20]})",
         ),
         "all checks of one search of three", ["test_search_contract.py::test_scikit_learn_check"],
     ),

@@ -79,7 +79,7 @@ class AnytimeClassifier:
         """Labels of a linear model after a few passes."""
         from pegasos import PegasosClassifier
 
-        model = PegasosClassifier(C=1.0, max_passes=5, random_state=self.seed).fit(X, self.data.y)
+        model = PegasosClassifier(C=1.0, solver="pegasos", max_iter=5, random_state=self.seed).fit(X, self.data.y)
         self.labels, self.warning = model.predict(test), ""
 
     def _pass_by_pass(self, X, test, deadline: float) -> None:
@@ -97,7 +97,7 @@ class AnytimeClassifier:
             return
         chosen = self._random_rows(part)
         X, y = X[chosen], self.data.y[chosen]
-        model = PegasosClassifier(C=1.0, max_passes=1, warm_start=True, random_state=self.seed)
+        model = PegasosClassifier(C=1.0, solver="pegasos", max_iter=1, warm_start=True, random_state=self.seed)
         while time.perf_counter() < deadline and (self.warning or model.n_iter_ < MOST_PASSES * len(y)):
             model.fit(X, y)
             self.labels, self.warning = model.predict(test), ""
@@ -120,7 +120,7 @@ class AnytimeClassifier:
         part = int(np.clip(CELLS_A_SECOND * left() / X.shape[1], *SEARCHED_ROWS))
         chosen = self._random_rows(part)
         best = self._search(X, chosen, SEARCH_SHARE * left())
-        final = PegasosClassifier(solver="sdca", random_state=self.seed, max_time=FIT_SHARE * left(), **best)
+        final = PegasosClassifier(solver="sdca", tol=None, random_state=self.seed, max_time=FIT_SHARE * left(), **best)
         final.fit(X, self.data.y)
         self.labels = final.predict(test)
 
@@ -130,7 +130,7 @@ class AnytimeClassifier:
         from pegasos.kernels import scale_gamma
 
         grid = [{**GAUSSIAN, "gamma": [width * scale_gamma(X) for width in WIDTHS]}, LINEAR]
-        model = PegasosClassifier(solver="sdca", max_passes=30, random_state=self.seed)
+        model = PegasosClassifier(solver="sdca", tol=None, max_iter=30, random_state=self.seed)
         search = PegasosSearchCV(model, grid, cv=self._folds(chosen), refit=False, max_time=seconds)
         return search.fit(X[chosen], self.data.y[chosen]).best_params_
 

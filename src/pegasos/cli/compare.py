@@ -84,13 +84,13 @@ def models(C: float, gamma, n_rows: int, seed: int) -> dict[str, Any]:
         return PegasosClassifier(C=C, random_state=seed, **parameters)
 
     return {
-        "Pegasos, linear": ours(),
-        "SDCA, linear": ours(solver="sdca"),
+        "ours, linear": ours(),
+        "Pegasos, linear": ours(solver="pegasos"),
         "LinearSVC, hinge": LinearSVC(C=C, loss="hinge", random_state=seed),
         "SGDClassifier": SGDClassifier(alpha=1 / (C * n_rows), random_state=seed),
         "SVC, linear (SMO)": SVC(C=C, kernel="linear"),
-        "Pegasos, rbf": ours(kernel="rbf", gamma=gamma),
-        "SDCA, rbf": ours(kernel="rbf", gamma=gamma, solver="sdca"),
+        "ours, rbf": ours(kernel="rbf", gamma=gamma),
+        "Pegasos, rbf": ours(kernel="rbf", gamma=gamma, solver="pegasos"),
         "SVC, rbf (SMO)": SVC(C=C, kernel="rbf", gamma=gamma),
     }
 
@@ -163,7 +163,7 @@ def record(rows: list[dict], data) -> None:
     with recording(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for row in rows:
-            if row["model"] == "SDCA, rbf":
+            if row["model"] == "ours, rbf":
                 row["fitted"].fit(data.X, data.y)
 
 
@@ -191,7 +191,7 @@ def page_of(data, rows: list[dict], n_all: int, settings: dict):
     if data.X.shape[0] < n_all:
         text = f"{data.X.shape[0]} of {n_all} training rows were used; --max-rows changes that."
         remarks.append(Remark("note", text))
-    fastest = next(row["fitted"] for row in rows if row["model"] == "SDCA, rbf")
+    fastest = next(row["fitted"] for row in rows if row["model"] == "ours, rbf")
     return Page(
         "compare",
         f"Pegasos and its peers on {data.name}",

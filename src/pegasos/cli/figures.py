@@ -55,15 +55,16 @@ def bound_of(model, data):
 
     It holds for Pegasos with the hinge loss, where all problems have the same λ.
     """
+    from pegasos.estimators.solving import is_textbook
     from pegasos.estimators.targets import recipe_of
     from pegasos.kernels import squared_norms
 
     svm = svm_of(model)
-    if svm.solver != "pegasos" or svm.loss != "hinge" or svm.multi_class == "ovo" or svm.class_weight is not None:
+    if not is_textbook(svm) or svm.loss != "hinge" or svm.multi_class == "ovo" or svm.class_weight is not None:
         return None
     X = model[0].transform(data.X) if hasattr(model, "steps") else data.X
     largest = float(np.max(recipe_of(svm).fitted_kernel.diagonal(X, squared_norms(X)))) + recipe_of(svm).bias ** 2
-    lam = svm.lam if svm.lam is not None else 1.0 / ((1.0 if svm.C is None else svm.C) * X.shape[0])
+    lam = svm.lam if svm.lam is not None else 1.0 / (svm.C * X.shape[0])
     return lambda T: 2 * largest * (1 + np.log(T)) / (lam * np.asarray(T))
 
 

@@ -60,24 +60,27 @@ PARAMETERS = {
     "gamma": Parameter("number", "exp(−gamma·d²), as in scikit-learn.", ("scale", "auto")),
     "degree": Parameter("integer", "Degree of poly."),
     "coef0": Parameter("number", "Constant of poly and sigmoid."),
-    "lam": Parameter("number", "Regularisation λ; give this or C. Neither: C = 1."),
-    "C": Parameter("number", "λ = 1/(C · rows)."),
+    "lam": Parameter("number", "Regularisation λ; overrides C."),
+    "C": Parameter("number", "λ = 1/(C · rows); 1 unless --lam is given."),
     "loss": Parameter("text", "The loss.", (*names("classification"), *names("regression"))),
     "multi_class": Parameter("text", "How classes become problems.", ("ovr", "ovo", "crammer_singer")),
     "class_weight": Parameter("text", "Weights of the classes.", ("balanced",)),
     "epsilon": Parameter("number", "Width of the tube, for --regression."),
     "fit_intercept": Parameter("switch", "A penalised constant feature.", ("auto",)),
     "intercept_scaling": Parameter("number", "Its value."),
-    "solver": Parameter("text", "The steps.", ("pegasos", "sdca"), "Steps"),
-    "max_iter": Parameter("integer", "Steps of each problem (T).", (), "Steps"),
-    "max_passes": Parameter("number", "Passes over the rows; neither: 20, or 1000 with --tol.", (), "Steps"),
-    "tol": Parameter("number", "Stop at this gap, as a share of the zero model's objective.", (), "Steps"),
+    "solver": Parameter("text", "auto ends at the optimum; pegasos is the textbook's algorithm.",
+                        ("auto", "pegasos", "sdca", "dcd", "newton"), "Steps"),
+    "tol": Parameter("number", "Stop at this gap, as a share of the zero model's objective; 0.001 unless given.",
+                     ("none",), "Steps"),
+    "max_iter": Parameter("number", "Passes over the rows; unless given 1000, or 20 of the textbook's.", (), "Steps"),
+    "max_steps": Parameter("integer", "Steps of each problem (T), of the textbook's algorithm.", (), "Steps"),
     "max_time": Parameter("number", "Stop after so many seconds.", (), "Steps"),
     "batch_size": Parameter("integer", "Rows of one step.", ("all",), "Steps"),
     "sampling": Parameter("text", "Order of the rows.", ("shuffle", "replacement", "cyclic"), "Steps"),
     "average": Parameter("text", "Which iterates the model is the mean of.", ("weighted", "uniform", "suffix", "none"),
                          "Steps"),
     "project": Parameter("switch", "Project on the ball that holds the optimum.", (), "Steps"),
+    "n_jobs": Parameter("integer", "Threads of a fit; −1: all cores.", (), "Steps"),
     "n_landmarks": Parameter("integer", "Nyström: a kernel at any number of rows.", (), "Model"),
     "landmarks": Parameter("text", "How they are chosen.", ("uniform", "k-means++"), "Model"),
     "cache_size": Parameter("number", "Megabytes for the kernel matrix.", (), "Steps"),
@@ -225,7 +228,7 @@ def _range(name: str, text: str) -> list[Any]:
 def _value(name: str, text: str) -> Any:
     known = PARAMETERS[name]
     if text in known.words:
-        return False if (name, text) == ("average", "none") else text
+        return {("average", "none"): False, ("tol", "none"): None}.get((name, text), text)
     if known.kind == "text":
         raise ValueError(f"{option_name(name)} {text!r} is not known; choose from {', '.join(known.words)}.")
     if known.kind == "switch":

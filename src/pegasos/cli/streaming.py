@@ -184,7 +184,7 @@ def results_of(model, stream: StreamedData) -> dict[str, Any]:
         "seconds": found.seconds,
         "steps": svm.n_iter_,
         "objective (mean)": float(np.mean(svm.objective_)),
-        "certified gap (largest)": float(np.max(svm.dual_gap_)),
+        "relative gap (largest)": float(np.max(svm.relative_gap_)),
         f"training {score}": found.score,
     }
     if stream.test is not None:

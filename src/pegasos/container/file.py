@@ -33,7 +33,7 @@ DTYPES = {
     "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
 }  # fmt: skip
 CODES = {np.dtype(name): code for code, name in DTYPES.items()}
-FORMAT = 1
+FORMAT = 2
 BEGINNING = b'{"__metadata__":{"blake2b":"'  # the checksum comes first, at a known place: it cannot cover itself
 DIGITS = 64
 NO_DIGEST = b"0" * DIGITS

@@ -24,6 +24,7 @@ from pegasos.distributed.partitions import Partition, feature_names, is_collecti
 from pegasos.distributed.survey import DataSurvey, SurveyRequest, survey_partition
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase
+from pegasos.estimators.outcome import certified_attributes
 from pegasos.estimators.progress import TaskTree, progress_shown
 from pegasos.estimators.recipe import FEATURES_SHARE, FeatureMap, Recipe
 from pegasos.estimators.targets import ClassifierRecipe, recipe_of
@@ -55,7 +56,7 @@ class DistributedBase(HoldsClient, PegasosBase):
     # Parameters of the local estimators that are none here, since local solvers are dual coordinate ascent on single
     # rows, on the CPU. Code for all estimators reads them: the checks of parameters, `Recipe`, predictions, searches.
     solver, batch_size, project = "sdca", 1, False
-    kernel_params = cache_size = checkpoint = None
+    kernel_params = cache_size = checkpoint = n_jobs = max_iter = max_steps = None
     device = "cpu"
     _local_class: type[PegasosBase]  # the class of `local_model`
 
@@ -98,7 +99,7 @@ class DistributedBase(HoldsClient, PegasosBase):
         clock = Clock(self.max_time, started)
         with progress_shown(type(self).__name__, self.verbose, LINE) as shown, clock.watching_interrupts():
             result = CocoaSolver(workers, plan, settings, clock, self._callback(tasks, shown)).run()
-        recipe.store(attributes(result.model) | _result_attributes(result) | counts)
+        recipe.store(attributes(result.model) | _result_attributes(result, self.tol) | counts)
         self._name_features(X, plan.n_features)
         tasks.end()
         self._warn_if_missed(result)
@@ -131,13 +132,12 @@ class DistributedBase(HoldsClient, PegasosBase):
         after = f"after {result.rounds} round{'' if result.rounds == 1 else 's'}"
         if result.interrupted:
             validation.warn_unconverged(
-                f"Interrupted {after}: the model is the one reached, with a gap of at most "
-                f"{result.certificate.gap.max():.3g}."
+                f"Interrupted {after}: the model is the one reached, with a relative gap of at most {gap:.3g}."
             )
         elif gap > self.tol:
             validation.warn_unconverged(
-                f"The gap reached {gap:.3g}, above tol={self.tol:g}, {after}. Increase max_rounds, local_passes or "
-                "max_time, or raise lam (lower C)."
+                f"The relative gap is {gap:.3g}, above tol={self.tol:g}, {after}. Raise max_rounds, local_passes or "
+                f"max_time, or {'lower C' if self.lam is None else 'raise lam'}."
             )
 
     # --- the fitted model ------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def gathered_landmarks(workers: Workers, recipe: Recipe, survey: DataSurvey, pla
     some_sparse = any(sparse.issparse(block) for block in blocks)
     X = (sparse.vstack(blocks, format="csr") if some_sparse else np.concatenate(blocks)).astype(plan.dtype)
     if kernel.stationary:
-        validation.check_definite(X, kernel, svm.tol)  # warns of kernel values that underflow
+        validation.check_definite(X, kernel, True)  # warns of kernel values that underflow
     landmarks = recipe.landmarks(X, kernel, seed)
     found = {}
     if classes is not None:
@@ -245,10 +245,9 @@ def _sample(partition: Partition, count: int, seed: list[int]) -> tuple[Any, np.
     return partition.X[rows], partition.y[rows], rows
 
 
-def _result_attributes(result: CocoaResult) -> dict[str, Any]:
+def _result_attributes(result: CocoaResult, tol: float) -> dict[str, Any]:
     """Fitted attributes that say how the rounds went."""
-    return {
+    return certified_attributes(result.certificate, tol) | {
         "t_": result.steps, "n_iter_": int(result.steps.max()), "n_rounds_": result.rounds,
         "n_recoveries_": result.recoveries, "history_": result.history,
-        "objective_": result.certificate.objective, "dual_gap_": result.certificate.gap,
     }  # fmt: skip

@@ -32,8 +32,8 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
         All but "linear" need `n_landmarks`.
     gamma, degree, coef0, lam, C, loss, multi_class, fit_intercept, intercept_scaling, class_weight
         As in `pegasos.PegasosClassifier`; "scale", "balanced", C and weights refer to the rows of all workers.
-    tol : float, default=2e-3
-        Stop a column when its gap is at most this fraction of the zero model's objective (1 for the hinge).
+    tol : float, default=1e-3
+        The relative gap at which a column ends: the gap as a fraction of the zero model's objective (1 for the hinge).
     max_rounds : int, default=1000
     local_passes : float, default=2
         Passes of each worker over its rows in one round. More make rounds fewer and longer; they pay where rows are
@@ -58,6 +58,8 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
         As in `pegasos.PegasosClassifier`; the last ones of the support are those of the landmarks.
     objective_, dual_gap_ : ndarray of shape (n_columns,)
         Objective of each column over the rows of all workers, and a bound on its distance from the optimum.
+    relative_gap_, converged_ : ndarray of shape (n_columns,)
+        The bound as a fraction of the zero model's objective, and whether that is at most `tol`.
     n_rounds_ : int
         Rounds whose changes are in the model.
     n_recoveries_ : int
@@ -95,10 +97,10 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
         degree=3,
         coef0=1.0,
         lam=None,
-        C=None,
+        C=1.0,
         loss="hinge",
         multi_class="ovr",
-        tol=2e-3,
+        tol=1e-3,
         max_rounds=1000,
         local_passes=2,
         max_time=None,
@@ -185,8 +187,8 @@ class PegasosRegressor(DistributedBase, local.PegasosRegressor):
         All but "linear" need `n_landmarks`.
     gamma, degree, coef0, lam, C, loss, epsilon, fit_intercept, intercept_scaling
         As in `pegasos.PegasosRegressor`; "scale", C and weights refer to the rows of all workers.
-    tol : float, default=2e-3
-        Stop a column when its gap is at most this fraction of the zero model's objective, mean (|y| - epsilon)₊.
+    tol : float, default=1e-3
+        The relative gap at which a column ends: a fraction of the zero model's objective, mean (|y| - epsilon)₊.
     max_rounds, local_passes, max_time, n_landmarks, landmarks, random_state, verbose, client
         As in `pegasos.distributed.PegasosClassifier`.
 
@@ -194,7 +196,7 @@ class PegasosRegressor(DistributedBase, local.PegasosRegressor):
     ----------
     coef_, intercept_, support_, support_vectors_, dual_coef_, n_features_in_, feature_names_in_
         As in `pegasos.PegasosRegressor`; those of the support are the landmarks.
-    objective_, dual_gap_, n_rounds_, n_recoveries_, t_, n_iter_, history_
+    objective_, dual_gap_, relative_gap_, converged_, n_rounds_, n_recoveries_, t_, n_iter_, history_
         As in `pegasos.distributed.PegasosClassifier`.
     """
 
@@ -211,10 +213,10 @@ class PegasosRegressor(DistributedBase, local.PegasosRegressor):
         degree=3,
         coef0=1.0,
         lam=None,
-        C=None,
+        C=1.0,
         loss="epsilon_insensitive",
         epsilon=0.1,
-        tol=2e-3,
+        tol=1e-3,
         max_rounds=1000,
         local_passes=2,
         max_time=None,

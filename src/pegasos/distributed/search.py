@@ -30,7 +30,7 @@ class PegasosSearchCV(HoldsClient, LocalSearchCV):
 
     Cells, results and attributes are those of the local search. The rows are sent to each worker once; then workers
     are given parts of the grid, all folds of some of the candidates, two or more parts a worker. Parts are cut between
-    outer parameters and kernels first and then between values of `lam` or `C`; values of `max_iter` and `max_passes`
+    outer parameters and kernels first and then between values of `lam` or `C`; values of `max_steps` and `max_iter`
     stay together, as read points of one run. A worker takes one part at a time and uses all of
     its threads for it. The best is fitted here, on all rows.
 
@@ -250,7 +250,7 @@ class _PartQueue:
             for fold in self.results.folds:
                 self.results.add(candidate, fold, next(cells))
         self.results.skipped += found.skipped
-        self.results.count_missed_tol(found.missed_tol)
+        self.results.missed_tol += found.missed_tol
         if found.cut_short:
             self.deadline.cut()
         for category, text in found.warned:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from numbers import Integral
 
+from pegasos.estimators.solving import is_textbook, tol_of
 from pegasos.solver.checkpoint import Checkpoint
 from pegasos.utils.arrays import on_gpu, to_host
 from pegasos.utils.fingerprint import fingerprint
 
-NOT_DECISIVE = ("checkpoint", "max_time", "verbose", "warm_start")  # parameters that no step depends on
+NOT_DECISIVE = ("checkpoint", "max_time", "verbose", "warm_start", "n_jobs")  # parameters that no step depends on
 
 
 def snapshot_store(estimator, where, problems, start, seed: int):
@@ -35,6 +36,7 @@ def identity_of(estimator) -> dict[str, str]:
         if name in NOT_DECISIVE or (name == "random_state" and not isinstance(value, Integral)):
             continue  # a generator is used up: the seed it gave is in the checkpoint
         found[f"the parameter {name}"] = _named(value)
+    found["the parameter tol"] = _named(tol_of(estimator, is_textbook(estimator)))
     return found
 
 

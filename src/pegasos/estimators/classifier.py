@@ -25,11 +25,11 @@ NO_PROBABILITIES = (
 
 
 class PegasosClassifier(ClassifierMixin, PegasosBase):
-    """Support vector machine trained by exact Pegasos, all classes in one pass over the data.
+    """Support vector machine trained to a certified optimum; by the steps of Pegasos where those are asked for.
 
     Each column (a class against the rest, or a pair of classes) minimises ``lam/2 ||w||² + Σ sᵢ ℓᵢ / Σ sᵢ`` over its
-    rows. `dual_gap_` certifies how far from the optimum the result is, at most. Ctrl-C ends a fit early: the model is
-    the one reached, with its gap and a warning.
+    rows. By default it ends at the optimum: `relative_gap_` certifies how far from it the result is, at most, and a fit
+    that misses `tol` warns. Ctrl-C ends a fit early: the model is the one reached, with its gap and a warning.
 
     Parameters
     ----------
@@ -45,22 +45,28 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     kernel_params : dict, default=None
         Keyword arguments of a callable kernel.
     lam : float, default=None
-        Regularisation. Give `lam` or `C`; neither means C = 1.
-    C : float, default=None
+        Regularisation; overrides `C`.
+    C : float, default=1.0
         lam = 1 / (C Σ weights), for each column over its own rows.
     loss : {"hinge", "squared_hinge", "log_loss"}, default="hinge"
         ``max(0, 1 - yf)``, its square, or ``log(1 + exp(-yf))``, which has `predict_proba`.
     multi_class : {"ovr", "ovo", "crammer_singer"}, default="ovr"
         One class against the rest, all pairs with a vote, or all classes in one problem (hinge only), whose loss is
         ``max over r ≠ y of max(0, 1 + f_r - f_y)``.
-    solver : {"pegasos", "sdca"}, default="pegasos"
-        The primal sub-gradient step, or dual coordinate ascent: no loss of accuracy at small lam, and a tight gap.
-    max_iter : int, default=None
-        Steps of each column (T in the literature).
-    max_passes : float, default=None
-        Passes over each column's rows. The sooner of the two ends; both None: 20 passes, or 1000 when `tol` is set.
-    tol : float, default=None
-        Stop a column when its gap is at most this fraction of the zero model's objective (1 for the hinge).
+    solver : {"auto", "pegasos", "sdca", "dcd", "newton"}, default="auto"
+        "auto" ends at the optimum, by whichever of the others suits the rows and the loss; unless `batch_size`,
+        `sampling`, `average`, `project` or `max_steps` are given, which only "pegasos" has. "pegasos": the textbook
+        algorithm, 20 passes of primal sub-gradient steps. "sdca": dual coordinate ascent, all columns in one pass.
+        "dcd", for linear models: dual coordinate descent, each column by itself. "newton", for linear models with few
+        features: Newton's method on the primal.
+    tol : float or None, default=1e-3
+        The relative gap at which a column ends: a bound on how far its objective is above the optimum, as a fraction of
+        the zero model's objective (1 for the hinge). A fit that ends before warns. None: all of `max_iter`. "pegasos"
+        takes the default for None.
+    max_iter : float, default=None
+        Passes over each column's rows; None: 1000, or 20 of "pegasos" without a `tol`.
+    max_steps : int, default=None
+        Steps of each column (T in the literature). If `max_iter` is given, too, the sooner of the two ends.
     max_time : float, default=None
         Stop after so many seconds, the certificate included. It is left out (nan) where it would take more than half.
     batch_size : int or "all", default=1
@@ -103,11 +109,16 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         removed when the fit is done, and stays after Ctrl-C or `max_time`. `partial_fit` and the cells of a search use
         none.
     warm_start : bool, default=False
-        Go on from the last fit: `max_iter` and `max_passes` count further steps, t is never reset, and `lam` or `C` may
-        change. Kernels and "sdca" need the same rows. The order of the rows goes on, too, whatever `random_state` is.
-        Set it before the first fit.
+        Go on from the last fit: `max_iter` and `max_steps` count further steps, t is never reset, and `lam` or `C` may
+        change. Under "auto" the rows of the last fit are gone on from, and others are begun anew; kernels and the dual
+        solvers need the same rows. The order of the rows goes on, too, whatever `random_state` is. Set it before the
+        first fit.
+    n_jobs : int, default=None
+        Threads of a fit; -1: all cores. None: as many as BLAS would use, which OMP_NUM_THREADS and
+        OPENBLAS_NUM_THREADS set, and fewer in the workers of joblib and Dask.
     random_state : int, RandomState instance or None, default=None
-        Seed of the order of the rows.
+        Seed of the order of the rows. None: always the same under "auto" where it ends at the optimum, another one in
+        each fit otherwise.
     verbose : int, default=0
         1 shows a progress bar with the objective and the gap after passes 1, 2, 4, 8, ...; where the output is no
         terminal, a line for each.
@@ -130,6 +141,10 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     objective_, dual_gap_ : ndarray of shape (n_columns,)
         Objective of each column, and a bound on its distance from the optimum; nan for indefinite kernels. The columns
         of Crammer–Singer are one problem and share both.
+    relative_gap_ : ndarray of shape (n_columns,)
+        The gap as a fraction of the zero model's objective.
+    converged_ : ndarray of bool, shape (n_columns,)
+        Whether `relative_gap_` is at most `tol`, or 1e-3 where that is None.
     history_ : list of dict
         Records of step, objective (mean over the columns), gap (largest) and seconds.
 
@@ -159,13 +174,13 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         coef0=1.0,
         kernel_params=None,
         lam=None,
-        C=None,
+        C=1.0,
         loss="hinge",
         multi_class="ovr",
-        solver="pegasos",
+        solver="auto",
+        tol=1e-3,
         max_iter=None,
-        max_passes=None,
-        tol=None,
+        max_steps=None,
         max_time=None,
         batch_size=1,
         sampling="shuffle",
@@ -180,6 +195,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         device="auto",
         checkpoint=None,
         warm_start=False,
+        n_jobs=None,
         random_state=None,
         verbose=0,
     ):
@@ -193,9 +209,9 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         self.loss = loss
         self.multi_class = multi_class
         self.solver = solver
-        self.max_iter = max_iter
-        self.max_passes = max_passes
         self.tol = tol
+        self.max_iter = max_iter
+        self.max_steps = max_steps
         self.max_time = max_time
         self.batch_size = batch_size
         self.sampling = sampling
@@ -210,6 +226,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         self.device = device
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -249,10 +266,10 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Go on training with one pass over these rows; the step count t goes on, too.
 
-        Exists for ``solver="pegasos"``, ``kernel="linear"`` and a given `lam`. Calls in turn are one run of Pegasos
-        over the rows as they come: in order with ``sampling="cyclic"``, else shuffled (or drawn) within each call.
-        There is no certificate, since earlier rows are gone. "suffix" averages over a window that doubles, and for
-        "squared_hinge" the step size follows the longest row so far. `max_iter`, `max_passes`, `max_time` and `tol`
+        Exists for `solver` "auto" or "pegasos", ``kernel="linear"`` and a given `lam`. Calls in turn are one run of
+        Pegasos over the rows as they come: in order with ``sampling="cyclic"``, else shuffled (or drawn) within each
+        call. There is no certificate, since earlier rows are gone. "suffix" averages over a window that doubles, and
+        for "squared_hinge" the step size follows the longest row so far. `max_iter`, `max_steps`, `max_time` and `tol`
         play no part; Ctrl-C leaves the model of the calls before.
 
         Parameters
@@ -270,7 +287,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         """
         validation.check_supported(self)
         validation.check_combinations(self)
-        recipe = ClassifierRecipe(self)
+        recipe = ClassifierRecipe(self, incremental=True)
         X, y = recipe.checked(X, y, reset=recipe.memory is None)
         learn(recipe, X, y, recipe.online(y, classes, validation.check_weights(sample_weight, X)))
         return self

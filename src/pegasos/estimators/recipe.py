@@ -6,24 +6,24 @@ searches, streams and clusters train through a recipe, so that a fit means the s
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from pegasos.estimators import devices, validation
+from pegasos.estimators import devices, outcome, validation
+from pegasos.estimators.solving import DEFAULT_TOL, is_textbook, passes_of, tol_of
 from pegasos.estimators.warm_start import Memory, missing_for_partial_fit, without_rows
 from pegasos.kernels import Kernel, Sizes, kernel_class, make_kernel, scale_gamma, sizes_of
 from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 
 DEFAULT_CACHE_MB = 2000
-DEFAULT_PASSES = 20
-DEFAULT_PASSES_WITH_TOL = 1000
 FEATURES_SHARE = 0.5  # of the cache that features of landmarks may take; the rest is for states
 FITTED_BY_SOME = (
     "coef_", "support_", "support_vectors_", "dual_coef_", "violations_", "n_support_", "objective_", "dual_gap_",
-    "history_",
+    "relative_gap_", "converged_", "history_",
 )  # fmt: skip
 
 
@@ -62,10 +62,24 @@ class Recipe:
     """What an estimator's parameters ask for; `ClassifierRecipe` and `RegressorRecipe` know their targets.
 
     The estimator's parameters are read when they are asked for; only `store` and `remember` change the estimator.
+
+    Parameters
+    ----------
+    estimator : PegasosBase
+    incremental : bool
+        Rows come piece by piece: only the steps of Pegasos learn from them.
+
+    Attributes
+    ----------
+    textbook : bool
+        Whether the steps are those of Pegasos; else the fit goes to the optimum.
+    tol : float or None
+        The relative gap at which a fit ends.
     """
 
-    def __init__(self, estimator):
+    def __init__(self, estimator, *, incremental: bool = False):
         self.estimator = estimator
+        self.textbook, self.tol = incremental or is_textbook(estimator), tol_of(estimator, is_textbook(estimator))
         self._looked: tuple[Any, Sizes | None] = (None, None)  # rows that were checked, and what was seen of them
 
     # --- parameters -----------------------------------------------------------------------------------------------
@@ -87,7 +101,25 @@ class Recipe:
         """The `Rule` of the steps."""
         from pegasos.rules.column import Rule
 
-        return Rule.SDCA if self.estimator.solver == "sdca" else Rule.PEGASOS
+        return Rule.PEGASOS if self.textbook else Rule.SDCA
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether the same rows give the same model whatever the estimator was fitted to before, and unseeded, too."""
+        return self.estimator.solver == "auto" and not self.textbook
+
+    def without_tol(self) -> Recipe:
+        """The same with the steps of Pegasos: for a kernel that turns out to be indefinite, and has no gap."""
+        other = copy.copy(self)
+        other.textbook, other.tol = True, None
+        return other
+
+    def method(self, rows, problems, in_stream: bool) -> str:
+        """The `Job.method`; `in_stream` says that only a stream of draws can do what is asked."""
+        from pegasos.solver.choice import method_for
+
+        solver = "pegasos" if self.textbook else self.estimator.solver
+        return method_for(solver, rows, problems, self.loss, in_stream=in_stream)
 
     @property
     def loss(self):
@@ -99,26 +131,25 @@ class Recipe:
         svm = self.estimator
         if svm.lam is not None:
             return problems.with_lam(svm.lam)
-        return problems.with_C(1.0 if svm.C is None else svm.C)
+        return problems.with_C(svm.C)
 
     def schedule(self, seed: int | None = None):
         """The `Schedule` of a fit; a `seed` at hand spares `random_state` a draw."""
         from pegasos.problem.schedule import Schedule
 
         svm = self.estimator
-        passes = svm.max_passes
-        if passes is None:
-            default = DEFAULT_PASSES if svm.tol is None else DEFAULT_PASSES_WITH_TOL
-            passes = default if svm.max_iter is None else np.inf
+        if seed is None:
+            source = 0 if self.begins_anew and svm.random_state is None else svm.random_state
+            seed = check_random_state(source).randint(np.iinfo(np.int32).max)
         return Schedule(
             sampling=svm.sampling,
-            seed=check_random_state(svm.random_state).randint(np.iinfo(np.int32).max) if seed is None else seed,
+            seed=seed,
             batch=None if svm.batch_size == "all" else int(svm.batch_size),
-            max_steps=np.inf if svm.max_iter is None else svm.max_iter,
-            max_passes=passes,
-            tol=svm.tol,
+            max_steps=np.inf if svm.max_steps is None else svm.max_steps,
+            max_passes=passes_of(svm, self.textbook),
+            tol=self.tol,
             max_time=svm.max_time,
-            average=svm.average,
+            average=False if self.begins_anew else svm.average,
             project=bool(svm.project),
             count_violations=not self.explicit,
         )
@@ -207,7 +238,7 @@ class Recipe:
 
         kernel, bias, squares = features.kernel, features.bias, features.squares
         if self.explicit and not on_gpu(X):
-            sdca, passes = self.estimator.solver == "sdca", schedule.draws(X.shape[0]) / X.shape[0]
+            sdca, passes = not self.textbook, schedule.draws(X.shape[0]) / X.shape[0]
             most = FEATURES_SHARE * self.cache_bytes() if sdca or passes > 1 else 0.0
             return explicit_rows(X, features, most_bytes=most, sdca=sdca, until=until)
         room = share * self.cache_bytes(X)
@@ -220,7 +251,10 @@ class Recipe:
     def definite(self, X, kernel: Kernel) -> bool:
         """Whether there is a certificate: features of landmarks have one, whatever the kernel."""
         explicit = self.explicit and not kernel.stationary  # values of a stationary kernel may underflow: look at them
-        return True if explicit else validation.check_definite(X, kernel, self.estimator.tol)
+        if explicit:
+            return True
+        needed = self.tol is not None and not (self.begins_anew and self.tol == DEFAULT_TOL)  # the user asked for it
+        return validation.check_definite(X, kernel, needed)
 
     # --- fitted attributes ------------------------------------------------------------------------------------------
 
@@ -250,7 +284,7 @@ class Recipe:
         """What there is to know about a solve."""
         found = {"t_": solution.steps.copy(), "n_iter_": int(solution.steps.max()), "history_": solution.history}
         if solution.certificate is not None:
-            found |= {"objective_": solution.certificate.objective, "dual_gap_": solution.certificate.gap}
+            found |= outcome.certified_attributes(solution.certificate, self.tol)
         if solution.state.violations.size:
             support = np.flatnonzero(solution.model[: len(solution.state.violations)].any(axis=1))
             found["violations_"] = np.ascontiguousarray(solution.state.violations[support].T)
@@ -285,23 +319,8 @@ class Recipe:
         return {name: value for name, value in vars(self.estimator).items() if name.endswith("_") or name in private}
 
     def warn_if_missed(self, solution) -> None:
-        """Warn where time, Ctrl-C or the number of passes ended a solve before `tol` was reached."""
-        certificate, steps, tol = solution.certificate, int(solution.steps.max()), self.estimator.tol
-        if solution.interrupted:
-            gap = certificate.gap.max()
-            known = "its gap is not known" if np.isnan(gap) else f"with a gap of at most {gap:.3g}"
-            validation.warn_unconverged(f"Interrupted after {steps} steps: the model is the one reached, {known}.")
-        elif solution.timed_out and solution.steps.min() == 0:
-            validation.warn_unconverged("max_time ended the fit before every column took a step.")
-        elif solution.timed_out and np.isnan(certificate.objective).any():
-            validation.warn_unconverged(
-                f"max_time left no time for a certificate after {steps} steps: the gap is not known."
-            )
-        if tol is not None and (worst := certificate.relative_gap.max()) > tol:
-            validation.warn_unconverged(
-                f"The gap reached {worst:.3g}, above tol={tol:g}, after {steps} steps. Increase max_passes or "
-                "max_iter, raise lam (lower C), or use solver='sdca'."
-            )
+        """Warn where time, Ctrl-C or the number of passes ended a solve before its optimum."""
+        outcome.warn_if_missed(solution, tol=self.tol, advice=outcome.advice_for(self.estimator))
 
     # --- the end of a fit with a checkpoint -------------------------------------------------------------------------
 
@@ -326,22 +345,27 @@ class Recipe:
     def resume_key(self, features: FeatureMap, attributes: dict[str, Any]) -> dict[str, Any]:
         """What cannot change from one fit to the next that goes on from it, by name."""
         svm, linear = self.estimator, features.kernel.is_linear
-        names = [name for name in ("solver", "loss", "multi_class", "epsilon") if hasattr(svm, name)]
+        names = [name for name in ("loss", "multi_class", "epsilon") if hasattr(svm, name)]
         found = {"kernel": "linear" if linear else features.kernel, "n_features": svm.n_features_in_}
         if not linear:
             found |= {"n_landmarks": svm.n_landmarks, "landmarks": svm.landmarks}
-        return (
-            found | {name: getattr(svm, name) for name in names} | {"the constant feature": features.bias} | attributes
-        )
+        found["solver"] = "pegasos" if self.textbook else "sdca"  # whose coefficients the state is made of
+        found |= {name: getattr(svm, name) for name in names} | {"the constant feature": features.bias}
+        return found | attributes
 
     def remember(self, state, resume_key: dict[str, Any], rows_id: str | None, landmarks, offset) -> None:
         """Keep the state of a fit if `warm_start` or `partial_fit` may go on from it."""
         memory = None
-        if self.estimator.warm_start:
+        if rows_id is not None:
             memory = Memory(state, resume_key, rows_id, landmarks, offset)
         elif missing_for_partial_fit(self.estimator) is None:
             memory = Memory(without_rows(state), resume_key, None, landmarks, offset)
         self.estimator._memory = memory
+
+    def online_memory(self) -> Memory | None:
+        """What `partial_fit` goes on from: after a fit to the optimum, Pegasos begins with its model."""
+        memory = self.memory
+        return memory.as_pegasos() if memory is not None and self.estimator.solver == "auto" else memory
 
     def remember_online(self, state, resume_key: dict[str, Any], landmarks, offset) -> None:
         """Keep the state of a call of `partial_fit` for the next one."""

@@ -19,11 +19,12 @@ from pegasos.losses import names
 
 
 class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
-    """Support vector regression trained by exact Pegasos, all targets in one pass over the data.
+    """Support vector regression trained to a certified optimum, or by Pegasos where that is asked for.
 
     Each column (a target) minimises ``lam/2 ||w||² + Σ sᵢ max(0, |yᵢ - fᵢ| - epsilon) / Σ sᵢ``, or that with the square
-    of the error beyond epsilon. `dual_gap_` certifies how far from the optimum the result is, at most. Ctrl-C ends a
-    fit early: the model is the one reached, with its gap and a warning.
+    of the error beyond epsilon. By default it ends at the optimum: `relative_gap_` certifies how far from it the result
+    is, at most, and a fit that misses `tol` warns. Ctrl-C ends a fit early: the model is the one reached, with its gap
+    and a warning.
 
     Parameters
     ----------
@@ -39,22 +40,27 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
     kernel_params : dict, default=None
         Keyword arguments of a callable kernel.
     lam : float, default=None
-        Regularisation. Give `lam` or `C`; neither means C = 1.
-    C : float, default=None
+        Regularisation; overrides `C`.
+    C : float, default=1.0
         lam = 1 / (C Σ weights), for each column over its own rows.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         ``max(0, |y - f| - epsilon)``, or its square.
     epsilon : float, default=0.1
         Errors up to this are free; in the units of the targets.
-    solver : {"pegasos", "sdca"}, default="pegasos"
-        The primal sub-gradient step, or dual coordinate ascent: no loss of accuracy at small lam, and a tight gap.
-    max_iter : int, default=None
-        Steps of each column (T in the literature).
-    max_passes : float, default=None
-        Passes over each column's rows. The sooner of the two ends; both None: 20 passes, or 1000 when `tol` is set.
-    tol : float, default=None
-        Stop a column when its gap is at most this fraction of the zero model's objective, mean (|y| - epsilon)₊ or
-        that of its square.
+    solver : {"auto", "pegasos", "sdca", "dcd", "newton"}, default="auto"
+        "auto" ends at the optimum, by whichever of the others suits the rows and the loss; unless `batch_size`,
+        `sampling`, `average`, `project` or `max_steps` are given, which only "pegasos" has. "pegasos": the textbook
+        algorithm, 20 passes of primal sub-gradient steps. "sdca": dual coordinate ascent, all columns in one pass.
+        "dcd", for linear models: dual coordinate descent, each column by itself. "newton", for linear models with few
+        features: Newton's method on the primal.
+    tol : float or None, default=1e-3
+        The relative gap at which a column ends: a bound on how far its objective is above the optimum, as a fraction of
+        the zero model's objective (mean (|y| - epsilon)₊ or that of its square). A fit that ends before warns. None:
+        all of `max_iter`. "pegasos" takes the default for None.
+    max_iter : float, default=None
+        Passes over each column's rows; None: 1000, or 20 of "pegasos" without a `tol`.
+    max_steps : int, default=None
+        Steps of each column (T in the literature). If `max_iter` is given, too, the sooner of the two ends.
     max_time : float, default=None
         Stop after so many seconds, the certificate included. It is left out (nan) where it would take more than half.
     batch_size : int or "all", default=1
@@ -95,11 +101,16 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         removed when the fit is done, and stays after Ctrl-C or `max_time`. `partial_fit` and the cells of a search use
         none.
     warm_start : bool, default=False
-        Go on from the last fit: `max_iter` and `max_passes` count further steps, t is never reset, and `lam` or `C` may
-        change. Kernels and "sdca" need the same rows. The order of the rows goes on, too, whatever `random_state` is.
-        Set it before the first fit.
+        Go on from the last fit: `max_iter` and `max_steps` count further steps, t is never reset, and `lam` or `C` may
+        change. Under "auto" the rows of the last fit are gone on from, and others are begun anew; kernels and the dual
+        solvers need the same rows. The order of the rows goes on, too, whatever `random_state` is. Set it before the
+        first fit.
+    n_jobs : int, default=None
+        Threads of a fit; -1: all cores. None: as many as BLAS would use, which OMP_NUM_THREADS and
+        OPENBLAS_NUM_THREADS set, and fewer in the workers of joblib and Dask.
     random_state : int, RandomState instance or None, default=None
-        Seed of the order of the rows.
+        Seed of the order of the rows. None: always the same under "auto" where it ends at the optimum, another one in
+        each fit otherwise.
     verbose : int, default=0
         1 shows a progress bar with the objective and the gap after passes 1, 2, 4, 8, ...; where the output is no
         terminal, a line for each.
@@ -119,6 +130,10 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         Steps of each target.
     objective_, dual_gap_ : ndarray of shape (n_targets,)
         Objective of each target, and a bound on its distance from the optimum; nan for indefinite kernels.
+    relative_gap_ : ndarray of shape (n_targets,)
+        The gap as a fraction of the zero model's objective.
+    converged_ : ndarray of bool, shape (n_targets,)
+        Whether `relative_gap_` is at most `tol`, or 1e-3 where that is None.
     history_ : list of dict
         Records of step, objective (mean over the targets), gap (largest) and seconds.
 
@@ -128,7 +143,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
     >>> from sklearn.preprocessing import scale
     >>> from pegasos import PegasosRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = PegasosRegressor(C=10, solver="sdca", random_state=0).fit(scale(X), y)
+    >>> model = PegasosRegressor(C=10).fit(scale(X), y)
     >>> bool(model.score(scale(X), y) > 0.45)
     True
     """
@@ -148,13 +163,13 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         coef0=1.0,
         kernel_params=None,
         lam=None,
-        C=None,
+        C=1.0,
         loss="epsilon_insensitive",
         epsilon=0.1,
-        solver="pegasos",
+        solver="auto",
+        tol=1e-3,
         max_iter=None,
-        max_passes=None,
-        tol=None,
+        max_steps=None,
         max_time=None,
         batch_size=1,
         sampling="shuffle",
@@ -168,6 +183,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         device="auto",
         checkpoint=None,
         warm_start=False,
+        n_jobs=None,
         random_state=None,
         verbose=0,
     ):
@@ -181,9 +197,9 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         self.loss = loss
         self.epsilon = epsilon
         self.solver = solver
-        self.max_iter = max_iter
-        self.max_passes = max_passes
         self.tol = tol
+        self.max_iter = max_iter
+        self.max_steps = max_steps
         self.max_time = max_time
         self.batch_size = batch_size
         self.sampling = sampling
@@ -197,6 +213,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         self.device = device
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -233,10 +250,10 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
     def partial_fit(self, X, y, sample_weight=None):
         """Go on training with one pass over these rows; the step count t goes on, too.
 
-        Exists for ``solver="pegasos"``, ``kernel="linear"`` and a given `lam`. Calls in turn are one run of Pegasos
-        over the rows as they come: in order with ``sampling="cyclic"``, else shuffled (or drawn) within each call.
-        There is no certificate, since earlier rows are gone. "suffix" averages over a window that doubles, and
-        `project` keeps to the largest ball so far. `max_iter`, `max_passes`, `max_time` and `tol` play no part; Ctrl-C
+        Exists for `solver` "auto" or "pegasos", ``kernel="linear"`` and a given `lam`. Calls in turn are one run of
+        Pegasos over the rows as they come: in order with ``sampling="cyclic"``, else shuffled (or drawn) within each
+        call. There is no certificate, since earlier rows are gone. "suffix" averages over a window that doubles, and
+        `project` keeps to the largest ball so far. `max_iter`, `max_steps`, `max_time` and `tol` play no part; Ctrl-C
         leaves the model of the calls before.
 
         Parameters
@@ -252,7 +269,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         """
         validation.check_supported(self)
         validation.check_combinations(self)
-        recipe = RegressorRecipe(self)
+        recipe = RegressorRecipe(self, incremental=True)
         memory = recipe.memory
         X, y = recipe.checked(X, y, reset=memory is None)
         offset = None if memory is None else memory.offset  # the mean over all calls is not known: that of the first

@@ -121,6 +121,7 @@ class RegressorRecipe(Recipe):
         return EncodedTargets(problems, {"_targets": None if y.ndim == 1 else targets.shape[1]}, offset)
 
 
-def recipe_of(estimator) -> Recipe:
-    """The recipe of a classifier or a regressor."""
-    return ClassifierRecipe(estimator) if isinstance(estimator, ClassifierMixin) else RegressorRecipe(estimator)
+def recipe_of(estimator, *, incremental: bool = False) -> Recipe:
+    """The recipe of a classifier or a regressor; `incremental` as in `Recipe`."""
+    kind = ClassifierRecipe if isinstance(estimator, ClassifierMixin) else RegressorRecipe
+    return kind(estimator, incremental=incremental)

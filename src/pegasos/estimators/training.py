@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pegasos.backends.threads import threads_limited
 from pegasos.estimators import devices, validation
 from pegasos.estimators.checkpoint import snapshot_store
 from pegasos.estimators.progress import TaskTree, progress_shown
@@ -38,6 +39,11 @@ def train(recipe: Recipe, X, y, sample_weight, started: float) -> None:
 
     Everything that is fitted is stored at the end: a fit that fails leaves the model before it whole.
     """
+    with threads_limited(recipe.estimator.n_jobs):
+        _train(recipe, X, y, sample_weight, started)
+
+
+def _train(recipe: Recipe, X, y, sample_weight, started: float) -> None:
     svm = recipe.estimator
     targets = recipe.encoded(y, sample_weight, X.dtype)
     problems = recipe.regularised(targets.problems)
@@ -46,6 +52,9 @@ def train(recipe: Recipe, X, y, sample_weight, started: float) -> None:
     where = placed(svm, X, devices.multiplications(svm, X, problems, schedule))
     features = _examined(recipe, where.examined, sample_weight)
     definite = recipe.definite(where.examined, features.kernel)
+    if not definite and recipe.begins_anew:
+        recipe = recipe.without_tol()
+        schedule = recipe.schedule(schedule.seed)
     validation.check_batch(svm.batch_size, problems)
     key = recipe.resume_key(features, targets.attributes)
     start, rows_id, landmarks = _earlier_fit(recipe, where.rows, problems, key)
@@ -96,7 +105,8 @@ def _solved(recipe: Recipe, where: PlacedRows, features: FeatureMap, plan: _Plan
 
         def solved(X, share: float):
             rows = recipe.rows(X, features, schedule, until=until, share=share)
-            job = Job(rows, plan.problems, schedule, recipe.rule, recipe.loss, plan.definite)
+            method = recipe.method(rows, plan.problems, in_stream=plan.store is not None)
+            job = Job(rows, plan.problems, schedule, recipe.rule, recipe.loss, plan.definite, method)
             clock = Clock(schedule.max_time, plan.started)
             return solve(job, start=plan.start, hooks=hooks, clock=clock, snapshots=plan.store)
 
@@ -107,11 +117,16 @@ def _solved(recipe: Recipe, where: PlacedRows, features: FeatureMap, plan: _Plan
 
 def learn(recipe: Recipe, X, y, targets: EncodedTargets) -> None:
     """One pass over the rows of one call of `partial_fit`; y are their checked targets."""
+    with threads_limited(recipe.estimator.n_jobs):
+        _learn(recipe, X, y, targets)
+
+
+def _learn(recipe: Recipe, X, y, targets: EncodedTargets) -> None:
     from pegasos.problem.job import Job
     from pegasos.solver.online import one_pass
     from pegasos.solver.stream import StreamSolver
 
-    svm, problems, memory = recipe.estimator, targets.problems, recipe.memory
+    svm, problems, memory = recipe.estimator, targets.problems, recipe.online_memory()
     validation.check_regularisation(problems, X.dtype)
     where = placed(svm, X)
     X = where.examined
@@ -166,8 +181,8 @@ def _earlier_fit(recipe: Recipe, X, problems, key: dict[str, Any]):
         return None, None, None
     rows_id = fingerprint(to_host(X), problems.labelings, problems.weights)
     memory = recipe.memory
-    if memory is None:
+    if memory is None or (recipe.begins_anew and not memory.resumes(rows_id, key)):  # the optimum is the same
         return None, rows_id, None
-    state = memory.state_for(rows_id, not recipe.explicit or recipe.estimator.solver == "sdca")
+    state = memory.state_for(rows_id, not (recipe.explicit and recipe.textbook))
     memory.check_resumes(key, "warm_start")
     return state, rows_id, memory.landmarks

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from pegasos.estimators import devices
+from pegasos.estimators.solving import is_textbook, tol_of
 from pegasos.kernels import Kernel, kernel_class, largest_of, lowest_exponent
 from pegasos.problem.columns import Problems
 from pegasos.utils.arrays import on_gpu, to_device_of, to_host
@@ -68,23 +69,40 @@ def check_numbers(estimator) -> None:
 def check_combinations(estimator) -> None:
     """Raise ValueError for parameters that contradict each other, or that arithmetic cannot hold."""
     check_numbers(estimator)
-    if estimator.lam is not None and estimator.C is not None:
-        raise ValueError(f"Give lam or C, not both: got lam={estimator.lam!r} and C={estimator.C!r}.")
-    if estimator.solver == "sdca" and estimator.batch_size != 1:
-        raise ValueError(f"solver='sdca' takes batch_size=1, got batch_size={estimator.batch_size!r}.")
-    if estimator.solver == "sdca" and estimator.project:
-        raise ValueError("solver='sdca' takes project=False, got project=True.")
+    if getattr(estimator, "n_jobs", None) == 0:
+        raise ValueError("n_jobs=0 has no meaning; give a number of threads, -1 for all cores, or None.")
+    if estimator.solver not in ("auto", "pegasos"):
+        _check_dual_solver(estimator)
     if estimator.kernel_params and not callable(estimator.kernel):
         raise ValueError(f"kernel_params is for a callable kernel; kernel={estimator.kernel!r} takes none.")
     if estimator.n_landmarks is not None and estimator.kernel == "linear":
         raise ValueError(f"n_landmarks={estimator.n_landmarks} is for kernels; kernel='linear' needs none.")
-    indefinite = kernel_class(estimator.kernel).definite is False
-    if indefinite and estimator.tol is not None and estimator.n_landmarks is None:
+    indefinite = kernel_class(estimator.kernel).definite is False and estimator.n_landmarks is None
+    if indefinite and tol_of(estimator, is_textbook(estimator)) is not None:
         raise ValueError(
             f"tol needs a certified gap, and kernel={estimator.kernel!r} is indefinite and has none; set tol=None."
         )
     if getattr(estimator, "multi_class", None) == "crammer_singer" and estimator.loss != "hinge":
         raise ValueError(f"multi_class='crammer_singer' takes loss='hinge', got loss={estimator.loss!r}.")
+
+
+def _check_dual_solver(estimator) -> None:
+    """Raise ValueError for what only the steps of Pegasos can do, or a solver of linear models cannot."""
+    solver, name = estimator.solver, f"solver={estimator.solver!r}"
+    if estimator.batch_size != 1:
+        raise ValueError(f"{name} takes batch_size=1, got batch_size={estimator.batch_size!r}.")
+    if estimator.project:
+        raise ValueError(f"{name} takes project=False, got project=True.")
+    if solver == "sdca":
+        return
+    if estimator.kernel != "linear" and estimator.n_landmarks is None:
+        raise ValueError(f"{name} is for linear models; kernel={estimator.kernel!r} takes solver='auto' or 'sdca'.")
+    if getattr(estimator, "multi_class", None) == "crammer_singer":
+        raise ValueError(f"{name} takes columns one by one; multi_class='crammer_singer' takes 'auto' or 'sdca'.")
+    if estimator.checkpoint is not None:
+        raise ValueError(f"{name} keeps no checkpoints; use solver='auto' or 'sdca'.")
+    if estimator.device.startswith("cuda"):
+        raise ValueError(f"{name} works on the CPU; got device={estimator.device!r}: set device='cpu' or 'auto'.")
 
 
 def check_dense_targets(y) -> None:
@@ -259,8 +277,8 @@ def check_precomputed(X) -> None:
             raise ValueError("The precomputed kernel matrix is not symmetric.")
 
 
-def check_definite(X, kernel: Kernel, tol: float | None) -> bool:
-    """Look at a sample of the kernel matrix; whether it may be taken as positive semi-definite, which `tol` needs."""
+def check_definite(X, kernel: Kernel, needed: bool) -> bool:
+    """Look at a sample of the kernel matrix; whether it may be taken as positive semi-definite, if not `needed` so."""
     if kernel.definite is not None and not kernel.stationary:
         return kernel.definite
     places = np.unique(np.linspace(0, X.shape[0] - 1, SAMPLE).astype(int))
@@ -276,7 +294,7 @@ def check_definite(X, kernel: Kernel, tol: float | None) -> bool:
         raise ValueError(f"The kernel values reach {_largest(values):.3g} and overflow {X.dtype}.")
     eigenvalues = eigvalsh(values.astype(np.float64))
     if eigenvalues[0] < -1e3 * np.finfo(X.dtype).eps * max(abs(eigenvalues[-1]), abs(eigenvalues[0])):
-        if tol is not None:
+        if needed:
             raise ValueError("tol needs a certified gap, and this kernel is not positive semi-definite; set tol=None.")
         _hint(
             f"The kernel matrix is not positive semi-definite (an eigenvalue of {eigenvalues[0]:.3g}); the objective "

@@ -24,16 +24,41 @@ class Memory:
     landmarks: Landmarks | None = None
     offset: Any = 0.0  # what was taken off the targets
 
+    def changed(self, resume_key: dict[str, Any]) -> list[str]:
+        """Names of what is not as it was in the last fit."""
+
+        def same(name: str) -> bool:
+            value: Any = resume_key[name]
+            before: Any = self.resume_key.get(name)
+            return bool(np.array_equal(value, before) if isinstance(value, np.ndarray) else before == value)
+
+        return [name for name in resume_key if not same(name)]
+
     def check_resumes(self, resume_key: dict[str, Any], doing: str) -> None:
         """Raise ValueError naming the parameter that changed."""
-        for name, value in resume_key.items():
-            before: Any = self.resume_key.get(name)
-            same = np.array_equal(value, before) if isinstance(value, np.ndarray) else before == value
-            if not same:
-                raise ValueError(
-                    f"{doing} goes on from a model of {name.strip('_')}={before!r}, which cannot become {value!r}; "
-                    "fit with warm_start=False to begin anew."
-                )
+        for name in self.changed(resume_key):
+            raise ValueError(
+                f"{doing} goes on from a model of {name.strip('_')}={self.resume_key.get(name)!r}, which cannot "
+                f"become {resume_key[name]!r}; fit with warm_start=False to begin anew."
+            )
+
+    def resumes(self, rows: str, resume_key: dict[str, Any]) -> bool:
+        """Whether a fit of the rows of this fingerprint can go on from the state."""
+        return rows == self.rows and not self.changed(resume_key)
+
+    def as_pegasos(self) -> Memory:
+        """The same model as a state of Pegasos, whose steps count on."""
+        from pegasos.rules.column import Rule
+        from pegasos.rules.state import State
+
+        if self.state.rule == Rule.PEGASOS:
+            return self
+        columns = self.state.columns
+        state = State.from_weights(self.state.model(), columns["lam"], steps=np.maximum(columns["steps"], 1))
+        for name in ("n_rows", "share", "zero_objective", "radius", "epsilon"):
+            state.columns[name] = columns[name]
+        state.columns["norm_squared"] = (state.sums.astype(np.float64) ** 2).sum(axis=0)
+        return replace(self, state=state, resume_key=self.resume_key | {"solver": "pegasos"})
 
     def state_for(self, rows: str, needs_same_rows: bool) -> State:
         """The state to go on from with the rows of this fingerprint."""
@@ -41,7 +66,7 @@ class Memory:
             return self.state
         if needs_same_rows:
             raise ValueError(
-                "warm_start with a kernel or solver='sdca' needs the same rows, targets and weights as the last fit: "
+                "warm_start with a kernel or a dual solver needs the same rows, targets and weights as the last fit: "
                 "the model is made of the rows' own coefficients."
             )
         return without_rows(self.state)
@@ -108,8 +133,8 @@ class offered_if:
 
 def missing_for_partial_fit(estimator) -> str | None:
     """What an estimator lacks to learn online; None: nothing."""
-    if estimator.solver != "pegasos":
-        return f"it needs solver='pegasos', got {estimator.solver!r}; dual coordinate ascent has to know all rows."
+    if estimator.solver not in ("auto", "pegasos"):
+        return f"it needs solver='pegasos' or 'auto', got {estimator.solver!r}, which has to know all rows."
     explicit = estimator.kernel == "linear" or estimator.n_landmarks is not None
     if not explicit or estimator.kernel == "precomputed":
         given = f"kernel={estimator.kernel!r}"

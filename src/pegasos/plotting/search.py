@@ -118,7 +118,7 @@ class SearchHeatmapDisplay(HeatmapDisplay):
         search,
         *,
         x="lam",
-        y="max_iter",
+        y="max_steps",
         value="mean_test_score",
         error=True,
         at=None,

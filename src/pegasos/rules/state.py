@@ -64,7 +64,7 @@ class State:
     position: Position | None = None
 
     @classmethod
-    def from_weights(cls, weights, lam, *, steps: int = 1) -> State:
+    def from_weights(cls, weights, lam, *, steps: int | np.ndarray = 1) -> State:
         """A state whose model is `weights`, to start from (pegasos).
 
         Parameters
@@ -73,7 +73,7 @@ class State:
             The start vector of each column: one number a feature, and one for the constant feature if there is one,
             the model's weight of it; for kernels one a training row.
         lam : float or array-like of shape (P,)
-        steps : int
+        steps : int or ndarray of shape (P,)
             Steps that the vector counts for. The first step of all would multiply it by 0, so it counts for one.
         """
         weights = np.asarray(weights)
@@ -81,7 +81,7 @@ class State:
         weights = weights[:, None] if weights.ndim == 1 else weights
         if not (np.isfinite(lam) & (np.asarray(lam) > 0)).all():
             raise ValueError(f"lam must be positive and finite, got {lam}.")
-        if steps < 1:
+        if np.min(steps) < 1:
             raise ValueError(f"steps must be at least 1, got {steps}: the very first step forgets where it starts.")
         columns = np.zeros(weights.shape[1], COLUMN)
         columns["place"] = np.arange(len(columns))

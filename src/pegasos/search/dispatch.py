@@ -23,6 +23,7 @@ from sklearn.utils.validation import _num_samples
 
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase
+from pegasos.estimators.solving import is_textbook
 from pegasos.estimators.targets import recipe_of
 from pegasos.search.column_plan import FoldRows, SearchData
 from pegasos.search.deadline import Deadline
@@ -33,7 +34,7 @@ from pegasos.search.shared_runs import evaluate_together
 from pegasos.utils.arrays import DeviceMissing
 
 OWN_FITS = tuple(own.fit for own in OWN)
-COLUMN_PARAMETERS = ("lam", "C", "max_iter", "max_passes")  # in which the candidates of one run may differ
+COLUMN_PARAMETERS = ("lam", "C", "max_steps", "max_iter")  # in which the candidates of one run may differ
 
 
 def evaluate(candidates: dict[int, Any], X, y, fit_params: dict, results: Results, deadline: Deadline) -> None:
@@ -209,4 +210,5 @@ def _input_attributes(estimator) -> dict[str, Any]:
 
 def run_parameters(estimator: PegasosBase) -> dict[str, Any]:
     """Parameters in which the candidates of one run agree."""
-    return {name: value for name, value in estimator.get_params(deep=False).items() if name not in COLUMN_PARAMETERS}
+    found = {name: value for name, value in estimator.get_params(deep=False).items() if name not in COLUMN_PARAMETERS}
+    return found | {"textbook": is_textbook(estimator)}

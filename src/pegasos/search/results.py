@@ -181,6 +181,7 @@ class Results:
             self._store(candidate, fold, result)
 
     def _store(self, candidate: int, fold: Fold, result: dict) -> None:
+        result.setdefault("gap", np.nan)
         self.cells[candidate * len(self.folds) + fold.number] = result
         self._done += 1
         mean = self._mean(candidate)
@@ -188,10 +189,18 @@ class Results:
             self._best = mean
         self.on_cell(self._done, self._best)
 
-    def count_missed_tol(self, n_cells: int) -> None:
-        """Count cells that ended with a gap above tol."""
+    def add_gap(self, candidate: int, fold: Fold, gap: float, tol: float | None) -> None:
+        """Keep the relative gap with which a cell ended."""
         with self._lock:
-            self.missed_tol += n_cells
+            result = self.cells[candidate * len(self.folds) + fold.number]
+            if result is not None:
+                result["gap"] = gap
+                self.missed_tol += tol is not None and gap > tol
+
+    @property
+    def mean_gaps(self) -> np.ndarray:
+        """The relative gap of each candidate, its mean over the folds; nan where it is not known."""
+        return np.array([result["gap"] for result in self.cells]).reshape(-1, len(self.folds)).mean(axis=1)
 
     def has(self, candidate: int, fold: Fold) -> bool:
         """Whether the cell is done."""

@@ -36,15 +36,16 @@ class PegasosSearchCV(BaseSearchCV):
     What it knows of Pegasos makes it fast:
 
     - values of `lam` or `C`, the classes and the folds are columns of one problem;
-    - values of `max_iter` and `max_passes` are read points of one run: the model is read off on the way;
+    - values of `max_steps` and `max_iter` are read points of one run: the model is read off on the way;
     - kernels (`kernel`, `gamma`, `degree`, `coef0`) are made of one product of the rows;
     - everything else is an outer loop.
 
     A `Pipeline` that ends in a Pegasos estimator has its transformers fitted on each fold, and its last steps share
     runs; any other estimator is fitted cell by cell.
 
-    In cyclic order each cell is what GridSearchCV finds. In random orders a fold's draws are those of all rows,
-    restricted to its own: other draws, of the same distribution. Cells have no certificate (`best_estimator_` has).
+    Where the estimator ends at the optimum, as it does by default, so does each cell, and a search that misses `tol`
+    somewhere warns once. Of the textbook's algorithm, in cyclic order each cell is what GridSearchCV finds; in random
+    orders a fold's draws are those of all rows, restricted to its own: other draws, of the same distribution.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ class PegasosSearchCV(BaseSearchCV):
     ----------
     cv_results_ : dict
         As in GridSearchCV. ``fit_time`` is the time of a shared run divided evenly over its cells; ``score_time`` is
-        the cell's own.
+        the cell's own. Where cells end at `tol`, "mean_gap" is their relative gap (largest of a cell's columns).
     best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, multimetric_
         As in GridSearchCV.
 
@@ -155,6 +156,8 @@ class PegasosSearchCV(BaseSearchCV):
             number: _for_cells(_fresh(base).set_params(**clone(values, safe=False)))
             for number, values in enumerate(candidates)
         }
+        for number, values in enumerate(candidates):
+            _check_regularisation(estimators[number], values)
         if not take_device_rows(estimators.values(), routed.estimator.fit):
             X = devices.on_host(X)  # scikit-learn's scorers know no others beside targets of the host
         folds = self._folds(X, y, routed)
@@ -227,6 +230,9 @@ class PegasosSearchCV(BaseSearchCV):
                 self.best_score_ = formatted[f"mean_test_{metric}"][self.best_index_]
             self.best_params_ = formatted["params"][self.best_index_]
         self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
+        gaps = results.mean_gaps
+        if not np.isnan(gaps).all():
+            formatted["mean_gap"] = gaps
         self.cv_results_ = formatted
 
     def _refit(self, base, X, y, fit_params: dict, deadline: Deadline, tasks: SearchTasks) -> None:
@@ -261,8 +267,8 @@ class PegasosSearchCV(BaseSearchCV):
             )
         elif results.missed_tol:
             warn_unconverged(
-                f"At least {results.missed_tol} of {total} cells ended with a gap above tol; give more passes, or use "
-                "solver='sdca'."
+                f"{results.missed_tol} of {total} cells ended with a relative gap above tol: cv_results_['mean_gap'] "
+                "tells which. Raise max_iter or tol, or leave the largest C (smallest lam) out."
             )
 
 
@@ -278,6 +284,13 @@ def _for_cells(estimator):
         if isinstance(each, PegasosBase) and each.checkpoint is not None:
             each.set_params(checkpoint=None)
     return estimator
+
+
+def _check_regularisation(estimator, values: dict) -> None:
+    """Raise where a candidate has a value of C that plays no part."""
+    last = estimator.steps[-1][1] if type(estimator) is Pipeline else estimator
+    if isinstance(last, PegasosBase) and last.lam is not None and any(name.split("__")[-1] == "C" for name in values):
+        raise ValueError(f"The grid has values of C, which play no part while lam={last.lam!r}; set lam=None.")
 
 
 def _time_limit_of(estimator) -> str | None:

@@ -15,6 +15,7 @@ from pegasos.backends.threads import blas_threads, threads_limited
 from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.recipe import FeatureMap
+from pegasos.estimators.solving import passes_of
 from pegasos.estimators.targets import recipe_of
 from pegasos.estimators.training import PlacedRows
 from pegasos.kernels import Kernel
@@ -149,10 +150,12 @@ class SharedRun:
         squares, largest = self.kernel_cache.sizes if kernel.from_features else (None, None)
         validation.check_magnitudes(examined, squares, kernel, self.recipe.bias, largest=largest)
         self.definite = self.recipe.definite(examined, kernel)
+        if not self.definite and self.recipe.begins_anew:
+            longest = self._without_tol()
         self.features = FeatureMap(kernel, self.recipe.bias, plan.folds[0].landmarks, squares)
         self.schedule = replace(
-            plan.folds[0].schedule, max_steps=longest, max_passes=np.inf, certified=estimator.tol is not None,
-            count_violations=False,
+            plan.folds[0].schedule, max_steps=longest, max_passes=np.inf, tol=self.recipe.tol,
+            certified=self.recipe.tol is not None, count_violations=False,
         )  # fmt: skip
         matrix = None
         draws = longest * (self.schedule.batch or X.shape[0])
@@ -163,6 +166,15 @@ class SharedRun:
         self.rows = self._rows(matrix)
         scores_only = results.needs_scores_only(estimator) and data.in_pipeline is None
         self.context = RunContext(plan.candidates, data, self.features, results, scores_only, threading.Event())
+
+    def _without_tol(self) -> int:
+        """Have the kernel, which is indefinite, trained by the textbook's passes; the most steps of any column."""
+        self.recipe = self.recipe.without_tol()
+        passes = passes_of(self.estimator, True)
+        for each in self.plan.columns:
+            most = np.maximum(1, np.floor(passes * each.of_fold.n_rows)).astype(np.int64)
+            each.read_points[:] = [(candidate, np.minimum(steps, most)) for candidate, steps in each.read_points]
+        return max(int(steps.max()) for each in self.plan.columns for _, steps in each.read_points)
 
     @property
     def X(self):
@@ -267,8 +279,9 @@ class SharedRun:
         problems = column_plan.problem_of(batch, self.plan.folds, self.data.X.shape[0])
         schedule = replace(self.schedule, max_time=max_time)
         scoring = CellScoring(self.context, rows, batch)
+        method = self.recipe.method(rows, problems, in_stream=scoring.steps.shape[1] > 1)
         solution = solve(
-            Job(rows, problems, schedule, self.recipe.rule, self.recipe.loss, self.definite),
+            Job(rows, problems, schedule, self.recipe.rule, self.recipe.loss, self.definite, method),
             hooks=Hooks(progress=lambda done: self.context.stopped.is_set()),
             clock=Clock(max_time, interruptible=False),
             read_points=ReadPoints(scoring.steps, scoring.reached),
@@ -276,5 +289,12 @@ class SharedRun:
         if solution.timed_out:
             self.deadline.cut()
         if solution.certificate is not None:  # computed for tol only
-            missed = solution.certificate.relative_gap > self.estimator.tol
-            self.results.count_missed_tol(len(np.unique(scoring.member[missed])))
+            self._note_gaps(batch, scoring.member, solution.certificate.relative_gap)
+
+    def _note_gaps(self, batch: list[LamColumns], member: np.ndarray, gaps: np.ndarray) -> None:
+        """Keep the largest gap of each cell, known where its columns ended."""
+        for number, each in enumerate(batch):
+            end, gap = max(steps.max() for _, steps in each.read_points), float(gaps[member == number].max())
+            for candidate, steps in each.read_points:
+                if steps.max() == end:
+                    self.results.add_gap(candidate, each.fold, gap, self.recipe.tol)

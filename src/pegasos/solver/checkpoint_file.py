@@ -56,7 +56,7 @@ def read(path: str | os.PathLike, kind: str, identity: Mapping[str, str]) -> tup
         if "checkpoint" not in fields:
             raise CheckpointError(f"{place} is a model file, no checkpoint; give another file for the checkpoint.")
         found = fields.take("checkpoint", str)
-        known = fields.take("identity", dict)
+        known = _present_identity(fields.take("identity", dict), fields.take("format", int))
         values = {name: decode(value) for name, value in fields.take("values", dict).items()}
     except ModelFormatError as error:
         raise CheckpointError(
@@ -71,6 +71,17 @@ def read(path: str | os.PathLike, kind: str, identity: Mapping[str, str]) -> tup
                 "remove the file to begin anew."
             )
     return values, arrays
+
+
+def _present_identity(identity: dict[str, str], format: int) -> dict[str, str]:
+    """The identity in a file of this format under the names that parameters have now; see `storage.models`."""
+    if format > 1:
+        return identity
+    names = {"the parameter max_iter": "the parameter max_steps", "the parameter max_passes": "the parameter max_iter"}
+    found = {names.get(name, name): text for name, text in identity.items()}
+    if found.get("the parameter C") == "None":
+        found["the parameter C"] = "1.0"
+    return found
 
 
 def _with_versions(identity: Mapping[str, str]) -> dict[str, str]:

@@ -140,10 +140,10 @@ def _load(path: Path):
 
 def _unpack(document: dict[str, Any], arrays: dict[str, np.ndarray]):
     """The model or pipeline that a document and its tensors describe."""
-    fields, _ = _head(document)
+    fields, about = _head(document)
     tensors = Tensors(arrays)
     scaled = fields.take("pipeline", dict, type(None))
-    model = models.unpack(fields, tensors)
+    model = models.unpack(fields, tensors, about["format"])
     fields.done()
     found = model if scaled is None else pipelines.unpack(Record(scaled, "the pipeline"), tensors, model)
     tensors.done()
@@ -165,7 +165,8 @@ def _describe(path: Path) -> dict[str, Any]:
     header = container.read_header(path)
     fields, found = _head(header.document)
     found["class"] = fields.take_one_of("class", models.CLASSES)
-    found["parameters"] = {name: decode(value) for name, value in fields.take("parameters", dict).items()}
+    parameters = models.present_parameters(fields.take("parameters", dict), found["format"])
+    found["parameters"] = {name: decode(value) for name, value in parameters.items()}
     found["n_features_in"] = fields.take_integer("n_features_in", 1)
     found["feature_names_in"] = fields.take("feature_names_in", list, type(None))
     found["kernel"] = models.unpack_kernel(fields).name

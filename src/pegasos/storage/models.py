@@ -12,6 +12,7 @@ from pegasos.container.schema import ModelFormatError, Record
 from pegasos.container.tensors import FLOATS, INT32, INT64, Tensors
 from pegasos.container.values import decode, encode
 from pegasos.estimators import PegasosClassifier, PegasosRegressor, validation
+from pegasos.estimators.outcome import converged
 from pegasos.estimators.targets import recipe_of
 from pegasos.kernels import KERNELS, Kernel, make_kernel
 from pegasos.storage import labels, warm_start
@@ -19,7 +20,8 @@ from pegasos.storage import labels, warm_start
 CLASSES = {"PegasosClassifier": PegasosClassifier, "PegasosRegressor": PegasosRegressor}
 LEFT_OUT = ("checkpoint",)  # a path on the machine that trained
 SPARSE = {"csr_array": csr_array, "csr_matrix": csr_matrix}
-PLAIN = ("intercept_", "t_", "coef_", "support_", "dual_coef_", "violations_", "n_support_", "objective_", "dual_gap_")
+OF_CERTIFICATE = ("objective_", "dual_gap_", "relative_gap_")
+PLAIN = ("intercept_", "t_", "coef_", "support_", "dual_coef_", "violations_", "n_support_", *OF_CERTIFICATE)
 HIGHEST_DEGREE = 2**31 - 1
 UNUSED = {"gamma": 1.0, "degree": 3, "coef0": 1.0}  # what a file says of parameters that its kernel does not use
 
@@ -94,10 +96,10 @@ def _packed_rows(rows) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return {"layout": "csr_matrix" if isinstance(rows, csr_matrix) else "csr_array"}, parts
 
 
-def unpack(fields: Record, tensors: Tensors):
-    """The fitted estimator that a document and its tensors describe."""
+def unpack(fields: Record, tensors: Tensors, format: int):
+    """The fitted estimator that a document of this format and its tensors describe."""
     cls = CLASSES[fields.take_one_of("class", CLASSES)]
-    model = with_parameters(cls, fields.take("parameters", dict))
+    model = with_parameters(cls, present_parameters(fields.take("parameters", dict), format))
     for name in LEFT_OUT:
         if getattr(model, name) is not None:
             raise ModelFormatError(f"the parameter {name} is set, which no model file does")
@@ -127,9 +129,25 @@ def unpack(fields: Record, tensors: Tensors):
     found["_memory"] = warm_start.unpack(
         fields.take("memory", dict, str, type(None)), tensors, about, steps, n_features
     )
+    if "relative_gap_" in found:
+        found["converged_"] = converged(np.asarray(found["relative_gap_"]), recipe_of(model).tol)
     for name, value in found.items():
         setattr(model, name, value)
     return model
+
+
+def present_parameters(given: dict[str, Any], format: int) -> dict[str, Any]:
+    """Parameters of a file of this format under the names and with the meanings that they have now.
+
+    In format 1, `max_iter` counted steps and `max_passes` passes, C = None stood for 1, and Pegasos was the default.
+    """
+    if format > 1:
+        return given
+    names = {"max_iter": "max_steps", "max_passes": "max_iter"}
+    found = {"solver": "pegasos", "tol": None} | {names.get(name, name): value for name, value in given.items()}
+    if found.get("C") is None:
+        found["C"] = 1.0
+    return found
 
 
 def with_parameters(cls, given: dict[str, Any]):
@@ -188,7 +206,7 @@ def _about_classes(fields: Record, tensors: Tensors, n_columns: int) -> dict[str
 def _about_run(fields: Record, tensors: Tensors, n_columns: int) -> dict[str, Any]:
     """Attributes that describe the fit and are not needed to predict."""
     found: dict[str, Any] = {}
-    for name in ("objective_", "dual_gap_"):
+    for name in OF_CERTIFICATE:
         if name in tensors:
             found[name] = tensors.take(name, FLOATS[1:], (n_columns,), finite=False)
     if "history" in fields:

@@ -53,10 +53,15 @@ class LeftOutMemory(Memory):
         """Say that there is nothing to go on from."""
         raise ValueError(NOTHING_LEFT)
 
+    def as_pegasos(self) -> Memory:
+        """Nothing, as before."""
+        return self
+
 
 def pack(model) -> tuple[Any, dict[str, np.ndarray]]:
     """The JSON and the tensors of a model's memory."""
-    memory = recipe_of(model).memory
+    recipe = recipe_of(model)
+    memory = recipe.memory if model.warm_start else recipe.online_memory()
     if memory is None:
         return None, {}
     resume_key = memory.resume_key

@@ -38,8 +38,9 @@ def fit(estimator, path: str | os.PathLike, *, label: str | int | None = None):
     Parameters
     ----------
     estimator : PegasosClassifier, PegasosRegressor or Pipeline
-        With ``solver="pegasos"`` and ``kernel="linear"`` or `n_landmarks`, which are chosen among the first rows that
-        are in memory together. A pipeline is a scaler with `partial_fit`, such as StandardScaler, and an estimator; the
+        With `solver` "auto" or "pegasos", which both take the steps of Pegasos here, "auto" until `tol` is reached or
+        20 passes are done; and ``kernel="linear"`` or `n_landmarks`, which are chosen among the first rows that are in
+        memory together. A pipeline is a scaler with `partial_fit`, such as StandardScaler, and an estimator; the
         scaler takes a reading of the file of its own.
     path : str or path-like
         LIBSVM text, a table (CSV and others), also packed by gzip, bz2 or xz; Parquet; npz of arrays that are not
@@ -55,7 +56,7 @@ def fit(estimator, path: str | os.PathLike, *, label: str | int | None = None):
     Examples
     --------
     >>> from pegasos import PegasosClassifier, streaming
-    >>> model = streaming.fit(PegasosClassifier(lam=1e-6, max_passes=3), "big.svm")  # doctest: +SKIP
+    >>> model = streaming.fit(PegasosClassifier(lam=1e-6, max_iter=3), "big.svm")  # doctest: +SKIP
     """
     from sklearn.base import clone
 

@@ -192,7 +192,7 @@ class StreamRun:
 
     def _choose_features(self, window: Window) -> None:
         """Choose kernel and landmarks, and go on from the estimator's last fit under `warm_start`."""
-        memory = self.recipe.memory if self.recipe.estimator.warm_start else None
+        memory = self.recipe.online_memory() if self.recipe.estimator.warm_start else None
         self.setting.choose_features(window, memory)
         if memory is not None and self.state.solver_state is None:
             state = without_rows(memory.state)

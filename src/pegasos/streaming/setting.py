@@ -95,7 +95,7 @@ class Setting:
     def predictor(self, model: np.ndarray) -> Callable[[Window], tuple[np.ndarray, np.ndarray]]:
         """A function that gives the targets of a window and what a model predicts."""
         svm = copy(self.recipe.estimator)
-        recipe_of(svm).store(self._attributes(model))
+        recipe_of(svm, incremental=True).store(self._attributes(model))
         labels = svm.classes_.take if self.of_classes else lambda y: y
         return lambda window: (labels(window.y), svm.predict(window.X))
 

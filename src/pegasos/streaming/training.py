@@ -23,8 +23,8 @@ from pegasos.streaming.windows import chunks
 
 def missing_for_stream(svm) -> str | None:
     """Why an estimator cannot be trained on a stream; None: it can."""
-    if svm.solver != "pegasos":
-        return f"solver={svm.solver!r} keeps a dual variable for each row; use solver='pegasos' for a stream."
+    if svm.solver not in ("auto", "pegasos"):
+        return f"solver={svm.solver!r} needs all rows at once; use solver='auto' or 'pegasos' for a stream."
     if not recipe_of(svm).explicit or svm.kernel == "precomputed":
         return f"kernel={svm.kernel!r} needs all rows at once; give n_landmarks, or use kernel='linear' for a stream."
     if svm.batch_size == "all":
@@ -66,7 +66,7 @@ def fit_stream(
     missing = missing_for_stream(svm)
     if missing is not None:
         raise ValueError(missing)
-    recipe, checkpoint = recipe_of(svm), None
+    recipe, checkpoint = recipe_of(svm, incremental=True), None
     clock = Clock(svm.max_time, time.perf_counter() if started is None else started)
     if svm.checkpoint is not None:
         from pegasos.streaming.checkpoint import checkpoint_of

@@ -205,7 +205,7 @@ def forms_table(problem: StudiedProblem) -> Table:
     """The plain form and the form with violation counts, equations (1) and (2) of the notes, on the same draws."""
     from pegasos import PegasosClassifier
 
-    shared = {"lam": LAM, "max_iter": 2000, "sampling": "replacement", "average": False, "random_state": problem.seed,
+    shared = {"lam": LAM, "max_steps": 2000, "sampling": "replacement", "average": False, "random_state": problem.seed,
               "fit_intercept": True}  # fmt: skip
     plain = PegasosClassifier(**shared).fit(problem.X, problem.y)
     counts = PegasosClassifier(kernel="poly", degree=1, gamma=1.0, coef0=0.0, **shared).fit(problem.X, problem.y)

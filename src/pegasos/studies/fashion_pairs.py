@@ -58,7 +58,9 @@ def pairs(seed: int, T: int, lam: float = LAM):
     """A classifier of all pairs in one solve, each with T steps over the rows of its two classes."""
     from pegasos import PegasosClassifier
 
-    return PegasosClassifier(lam=lam, multi_class="ovo", max_iter=T, sampling="replacement", random_state=seed)
+    return PegasosClassifier(
+        lam=lam, multi_class="ovo", solver="pegasos", max_steps=T, sampling="replacement", random_state=seed
+    )
 
 
 def accuracies_of_pairs(model, data: Dataset) -> dict:

@@ -20,11 +20,11 @@ def naive_seconds(steps: list[int], seed: int) -> list[dict]:
     y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=1000) > 0, 1, -1)
     naive = naive_loop(X, y, steps, rng)
     parameters = {"kernel": "rbf", "gamma": 1 / (2 * WIDTH), "lam": LAM, "sampling": "replacement", "average": False}
-    PegasosClassifier(**parameters, max_iter=10).fit(X, y)  # compile
+    PegasosClassifier(**parameters, max_steps=10).fit(X, y)  # compile
     found = []
     for T in steps:
         started = time.perf_counter()
-        PegasosClassifier(**parameters, max_iter=T, random_state=seed).fit(X, y)
+        PegasosClassifier(**parameters, max_steps=T, random_state=seed).fit(X, y)
         found.append({"T": T, "naive": naive[T], "ours": time.perf_counter() - started})
     return found
 

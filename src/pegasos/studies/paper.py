@@ -113,7 +113,7 @@ def fitted(experiment: Experiment, solver: str, passes: int, split: tuple, seed:
     from pegasos import PegasosClassifier
 
     X, y, X_test, y_test = split
-    model = PegasosClassifier(solver=solver, max_passes=passes, random_state=seed, **experiment.parameters)
+    model = PegasosClassifier(solver=solver, tol=None, max_iter=passes, random_state=seed, **experiment.parameters)
     some = np.r_[np.flatnonzero(y == y[0])[:50], np.flatnonzero(y != y[0])[:50]]
     model.fit(X[some], y[some])  # compile before the timed fit
     started = time.perf_counter()

@@ -101,11 +101,11 @@ def models() -> dict[str, Callable[[], object]]:
     from pegasos import PegasosClassifier, PegasosSearchCV
 
     def pegasos(**parameters):
-        fixed = {"lam": LAM, "max_passes": PASSES, "sampling": "cyclic"}
+        fixed = {"lam": LAM, "solver": "pegasos", "max_iter": PASSES, "sampling": "cyclic"}
         return PegasosClassifier(**(fixed | parameters))
 
     def tuned():
-        model = pegasos(max_passes=100, sampling="shuffle", random_state=0)
+        model = pegasos(max_iter=100, sampling="shuffle", random_state=0)
         return PegasosSearchCV(model, {"lam": TUNED_LAMS}, cv=5)
 
     return {

@@ -63,7 +63,7 @@ def grid_errors(data: Dataset, steps: list[int], seed: int) -> tuple[np.ndarray,
 
     model = estimator(seed, kernel="rbf", gamma=1 / (2 * WIDTH))
     search = PegasosSearchCV(
-        model, {"lam": LAMS, "max_iter": steps}, cv=folds(seed), refit=False, return_train_score=True
+        model, {"lam": LAMS, "max_steps": steps}, cv=folds(seed), refit=False, return_train_score=True
     ).fit(data.X, data.y)
     shape = (len(LAMS), len(steps))
     train, test = (1 - search.cv_results_[f"mean_{part}_score"].reshape(shape) for part in ("train", "test"))
@@ -88,7 +88,7 @@ def as_coded(data: Dataset, T: int, seed: int) -> list[dict]:
     for kernel, (parameters, X, X_test) in kernels.items():
         scores = np.column_stack(
             [
-                estimator(seed + place, **parameters, lam=1e-5, max_iter=T)
+                estimator(seed + place, **parameters, lam=1e-5, max_steps=T)
                 .fit(X, data.y[train] == label)
                 .decision_function(X_test)
                 for place, label in enumerate(classes)

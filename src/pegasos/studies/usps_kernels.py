@@ -84,7 +84,7 @@ def run(context: Context) -> Page:
 
 def grid_errors(data: Dataset, steps: list[int], seed: int) -> dict:
     """Cross-validated error of every cell (kernel, degree or width, T, λ)."""
-    shared = {"lam": LAMS, "max_iter": steps}
+    shared = {"lam": LAMS, "max_steps": steps}
     grid = [
         {"kernel": ["rbf"], "gamma": [1 / (2 * width) for width in WIDTHS], **shared},
         {"kernel": ["poly"], "gamma": [1.0], "coef0": [1.0], "degree": DEGREES, **shared},
@@ -98,7 +98,7 @@ def best_of_seeds(data: Dataset, steps: list[int], seed: int) -> list[dict]:
     found = []
     for kernel, lams in near.items():
         fixed = {name: [value] for name, value in kernel_parameters(*kernel).items()}
-        grid = [{**fixed, "lam": lams, "max_iter": steps[-2:]}]
+        grid = [{**fixed, "lam": lams, "max_steps": steps[-2:]}]
         errors = [min(errors_of(data, grid, seed + more).values()) for more in range(SEEDS)]
         found.append({"kernel": kernel, "errors": errors})
     return found
@@ -116,7 +116,7 @@ def errors_of(data: Dataset, grid: list[dict], seed: int) -> dict:
     for params, score in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
         rbf = params["kernel"] == "rbf"
         kernel = ("gaussian", round(1 / (2 * params["gamma"]), 4)) if rbf else ("poly", params["degree"])
-        found[(*kernel, params["max_iter"], params["lam"])] = 1 - score
+        found[(*kernel, params["max_steps"], params["lam"])] = 1 - score
     return found
 
 
@@ -157,11 +157,11 @@ def fit_seconds(data: Dataset, steps: list[int], seed: int) -> dict:
     n_train = len(data.y) * 4 // 5
     order = np.random.default_rng(seed).permutation(len(data.y))[:n_train]
     X, y = data.X[order], data.y[order]
-    estimator(seed, **kernel_parameters("gaussian", 2.0), lam=1.0, max_iter=50).fit(X[:200], y[:200])
+    estimator(seed, **kernel_parameters("gaussian", 2.0), lam=1.0, max_steps=50).fit(X[:200], y[:200])
     found = {}
     for kind, number in KERNELS:
         for T in steps:
-            model = estimator(seed, **kernel_parameters(kind, number), lam=1.0, max_iter=T)
+            model = estimator(seed, **kernel_parameters(kind, number), lam=1.0, max_steps=T)
             found[kind, number, T] = timed(lambda model=model: model.fit(X, y))[1]
     return found
 
@@ -174,8 +174,8 @@ def lam_path(data: Dataset, T: int, seed: int) -> list[dict]:
     found = []
     for lam in [1e-7, 1e-6, *LAMS[:6]]:
         kernel = kernel_parameters("gaussian", 2.0)
-        model = estimator(seed, **kernel, lam=lam, max_iter=T).fit(data.X[train], data.y[train])
-        best = estimator(seed, **kernel, lam=lam, solver="sdca", max_passes=20, sampling="shuffle")
+        model = estimator(seed, **kernel, lam=lam, max_steps=T).fit(data.X[train], data.y[train])
+        best = estimator(seed, **kernel, lam=lam, solver="sdca", tol=None, max_iter=20, sampling="shuffle")
         best.fit(data.X[train], data.y[train])
         optimum = np.mean(best.objective_ - best.dual_gap_)  # no model is below it
         error = np.mean(model.predict(data.X[test]) != data.y[test])

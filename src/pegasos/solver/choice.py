@@ -1,0 +1,24 @@
+"""Which family of solvers takes a fit to its optimum."""
+
+from __future__ import annotations
+
+from pegasos.losses import Loss
+from pegasos.problem.columns import Problems
+from pegasos.rows import DenseRows, Rows, SparseRows
+
+NEWTON_UP_TO = 300  # features (of a smooth loss): beyond, a Hessian of each column costs more than passes of descent
+LINEAR_SOLVERS = ("dcd", "newton")
+
+
+def takes_linear_solvers(rows: Rows, loss: Loss) -> bool:
+    """Whether columns can be solved one by one: a model linear in features that are at hand, and no groups."""
+    return type(rows) in (DenseRows, SparseRows) and not loss.grouped
+
+
+def method_for(solver: str, rows: Rows, problems: Problems, loss: Loss, *, in_stream: bool = False) -> str:
+    """The `Job.method` for the parameter `solver`; `in_stream`: only a stream of draws can do what is asked."""
+    if in_stream or solver in ("pegasos", "sdca") or not takes_linear_solvers(rows, loss):
+        return "stream"
+    if solver in LINEAR_SOLVERS:
+        return solver
+    return "newton" if not loss.has_kink and rows.n_state <= NEWTON_UP_TO else "dcd"
