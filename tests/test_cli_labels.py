@@ -7,6 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
 
 from cli_runner import PROGRAM, check_error, environment, quick, write_table
 from pegasos import datasets
@@ -140,3 +141,94 @@ def test_a_column_is_left_out_of_training_and_of_predicting(tmp_path):
     result = quick("predict", "model", "rows.csv", cwd=tmp_path).fine()
     assert set(result.lines) == {"yes", "no"}
     assert "warning" not in result.err
+
+
+def test_a_column_is_left_out_by_its_number_in_every_command(tmp_path):
+    write_table(tmp_path / "rows.csv", ["yes", "no"])
+    lines = (tmp_path / "rows.csv").read_text().splitlines()
+    (tmp_path / "coded.csv").write_text("".join(f"x{row % 7},{line}\n" for row, line in enumerate(lines)))
+    check_error(quick("train", "coded.csv", cwd=tmp_path), "column 0 holds 'x0' (line 1)", "--drop 0")
+    kept = quick("train", "coded.csv", "--drop", "0", "-o", "model", "--json", cwd=tmp_path).fine().json["results"]
+    known = quick("train", "rows.csv", "-o", "other", "--json", cwd=tmp_path).fine().json["results"]
+    assert kept["objective (mean)"] == known["objective (mean)"]
+    streamed = quick("train", "coded.csv", "--drop", "0", "--stream", "yes", "--json", cwd=tmp_path).fine().json
+    assert streamed["results"]["features"] == known["features"]
+    expected = quick("predict", "other", "rows.csv", cwd=tmp_path).fine().lines
+    for words in (["coded.csv"], ["coded.csv", "--drop", "0"], ["rows.csv", "--label", "3"]):
+        assert quick("predict", "model", *words, cwd=tmp_path).fine().lines == expected
+    check_error(quick("predict", "model", "rows.csv", cwd=tmp_path), "--drop 0 says", "--label 3")
+    labels = quick("classify", "coded.csv", "coded.csv", "--drop", "0", "-t", "20", cwd=tmp_path).fine().lines
+    assert set(labels) == {"yes", "no"}
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (["--drop", "9"], "there is no column 9"),
+        (["--drop", "x"], "no column is called 'x'"),
+        (["--label", "3", "--drop", "3"], "is the label, and cannot be dropped"),
+    ],
+)
+def test_a_column_to_leave_out_has_to_be_there_and_no_label(tmp_path, words, sentence):
+    write_table(tmp_path / "rows.csv", ["yes", "no"])
+    check_error(quick("train", "rows.csv", *words, cwd=tmp_path), sentence)
+
+
+def test_the_diabetes_set_is_said_to_have_214_classes_with_the_option_for_numbers(tmp_path):
+    X, y = load_diabetes(return_X_y=True)
+    np.savetxt(tmp_path / "diabetes.csv", np.column_stack([X, y]), delimiter=",")
+    for words in ([], ["--stream", "yes"]):
+        said = quick("train", "diabetes.csv", "--max-passes", 1, *words, cwd=tmp_path).fine().err
+        assert "diabetes.csv has 214 different labels in 442 rows, taken as classes; use --regression to pred" in said
+
+
+@pytest.fixture(scope="module")
+def shifted(tmp_path_factory):
+    """A folder with a model of numbers as labels, and files whose labels stand first: last comes a feature."""
+    folder = tmp_path_factory.mktemp("shifted")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
+    X[np.arange(60), y] += 3
+    np.savetxt(folder / "last.csv", np.column_stack([X, y]), delimiter=",", fmt="%.9g")
+    np.savetxt(folder / "first.csv", np.column_stack([y, X]), delimiter=",", fmt="%.9g")
+    whole = np.round(np.abs(X) * 2)
+    np.savetxt(folder / "whole.csv", np.column_stack([whole, y]), delimiter=",", fmt="%d")
+    np.savetxt(folder / "few.csv", np.column_stack([y, whole[:, :2], np.where(np.arange(60) < 5, 7, y)]), fmt="%d")
+    (folder / "words.csv").write_text("".join(f"{a},{b},{c},c{label}\n" for (a, b, c), label in zip(X, y, strict=True)))
+    for name in ("last", "words", "whole"):
+        quick("train", f"{name}.csv", "-o", f"{name}.model", cwd=folder).fine()
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["predict", "last.model", "first.csv"],
+        ["predict", "words.model", "first.csv"],
+        ["predict", "last.model", "first.csv", "--json"],
+        ["train", "last.csv", "--test", "first.csv"],
+        ["classify", "last.csv", "first.csv", "-t", "20"],
+    ],
+)
+def test_a_feature_where_the_label_was_in_training_is_one_sentence_and_no_labels(shifted, words):
+    result = quick(*words, cwd=shifted)
+    check_error(result, "first.csv holds", "where its label should be, which is no class of the model: --label says")
+    assert result.out == ""
+
+
+def test_labels_are_found_where_the_option_says(shifted):
+    expected = quick("predict", "last.model", "last.csv", cwd=shifted).fine().lines
+    assert quick("predict", "last.model", "first.csv", "--label", "0", cwd=shifted).fine().lines == expected
+
+
+def test_a_label_column_of_classes_and_others_is_warned_of(shifted):
+    result = quick("predict", "whole.model", "few.csv", cwd=shifted).fine()
+    assert "few.csv holds 7 where its label should be, which is no class of the model: --label says" in result.err
+    assert len(result.lines) == 60
+
+
+def test_a_header_that_names_the_features_leaves_nothing_to_guess(tmp_path):
+    write_table(tmp_path / "train.csv", ["1", "2"], names=["a", "b", "c", "y"])
+    write_table(tmp_path / "other.csv", ["7", "8"], names=["a", "b", "c", "z"])
+    quick("train", "train.csv", "-o", "model", cwd=tmp_path).fine()
+    assert "where its label should be" not in quick("predict", "model", "other.csv", cwd=tmp_path).fine().err

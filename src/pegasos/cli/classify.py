@@ -51,7 +51,11 @@ def classify(
 
 def load_both(train: str, test: str, table: dict[str, Any]):
     """The rows to learn from, and those to label."""
-    from pegasos.cli.data import layout_of, load_labelled, load_rows_like
+    from pegasos.cli.data import check_place_of_labels, layout_of, load_labelled, load_rows_like
 
     data = load_labelled(train, table)
-    return data, load_rows_like(test, layout_of(data, table), data.scaling)
+    layout = layout_of(data, table)
+    rows = load_rows_like(test, layout, data.scaling)
+    if table["label"] is None:
+        check_place_of_labels(rows, layout, data.y)
+    return data, rows

@@ -63,13 +63,15 @@ def check_values(data: Dataset) -> None:
     check_size(data.name, largest)
 
 
-def with_test_part(data: Dataset, test: str | None, table: dict[str, Any], seed: int) -> Dataset:
+def with_test_part(
+    data: Dataset, test: str | None, table: dict[str, Any], seed: int, regression: bool = False
+) -> Dataset:
     """The data with test rows: those of a file, a share held out at random, or the data set's own."""
     if test is None:
         return data
     share = test_share(test)
     if share is None:
-        return replace(data, **_test_file(data, test, table))
+        return replace(data, **_test_file(data, test, table, regression))
     from sklearn.model_selection import train_test_split
 
     assert data.y is not None
@@ -96,15 +98,18 @@ def test_share(test: str | None) -> float | None:
     return share
 
 
-def _test_file(data: Dataset, test: str, table: dict[str, Any]) -> dict[str, Any]:
+def _test_file(data: Dataset, test: str, table: dict[str, Any], regression: bool) -> dict[str, Any]:
     """The test rows and labels of a file, as fields of a Dataset."""
-    found = load_rows_like(test, layout_of(data, table), data.scaling)
+    layout = layout_of(data, table)
+    found = load_rows_like(test, layout, data.scaling)
     if found.y is None:
         raise DataError(f"{found.name} has no labels to test with; `pegasos predict` labels such a file.")
     check_values(found)
     if (found.y.dtype.kind == "U") != (data.y.dtype.kind == "U"):
         kinds = ("words", "numbers") if found.y.dtype.kind == "U" else ("numbers", "words")
         raise DataError(f"{found.name} has {kinds[0]} as labels, but {data.name} has {kinds[1]}.")
+    if not regression and table["label"] is None:
+        check_place_of_labels(found, layout, data.y)
     return {"X_test": found.X, "y_test": found.y}
 
 
@@ -135,3 +140,26 @@ def load_rows_like(name: str, layout: dict[str, Any], scaling: Scaling | None = 
         return data
     warnings.warn(f"{data.name}: {scaling.sentence()}, as those of the training data.", stacklevel=2)
     return replace(data, X=scaling.apply(data.X), scaling=scaling)
+
+
+def check_place_of_labels(rows: Dataset, layout: dict[str, Any], classes: np.ndarray | None) -> None:
+    """Raise DataError where a table's label column was guessed and holds what is no class: its features are others.
+
+    A warning says so where most are classes. `layout` is what the rows were loaded with; `classes` are those of the
+    model, or None for numbers to be predicted, which tell nothing.
+    """
+    by_name = rows.feature_names is not None and layout["feature_names"] is not None
+    if classes is None or rows.y is None or rows.format not in ("csv", "text") or by_name:
+        return
+    if rows.y.dtype.kind == "U":  # words are labels, as features are numbers
+        return
+    known = np.isin(rows.y, classes) if classes.dtype.kind in "iuf" else np.zeros(len(rows.y), bool)
+    if known.all():
+        return
+    sentence = (
+        f"{rows.name} holds {rows.y[~known][0]:g} where its label should be, which is no class of the model: --label "
+        "says which column holds the labels, --drop leaves a column out."
+    )
+    if rows.y.dtype.kind == "f" or 2 * known.sum() < len(known):
+        raise DataError(sentence)
+    warnings.warn(sentence, stacklevel=2)

@@ -36,15 +36,17 @@ def predict(
     import pegasos
     from pegasos import storage
     from pegasos.cli import output as out
-    from pegasos.cli.data import load_rows_like
+    from pegasos.cli.data import check_place_of_labels, load_rows_like
     from pegasos.cli.model import rows_for, svm_of
     from pegasos.io.scaling import scaling_from
 
     out.check_outputs(output, inputs=(model, data))
     loaded = pegasos.load(model)
     about = storage.describe(model)["about"] or {}
-    rows = load_rows_like(data, training_layout(loaded, about) | table, scaling_from(about.get("scaling")))
-    check_place_of_labels(loaded, rows, guessed=table["label"] is None)
+    layout = training_layout(loaded, about) | table
+    rows = load_rows_like(data, layout, scaling_from(about.get("scaling")))
+    if table["label"] is None:
+        check_place_of_labels(rows, layout, getattr(svm_of(loaded), "classes_", None))
     X = rows_for(rows.X, loaded)
     predicted = loaded.predict(X)
     right = None if rows.y is None else score_of(loaded, X, rows)
@@ -73,23 +75,6 @@ def training_layout(model, about) -> dict[str, Any]:
         "first_index": first if first in (0, 1) else None,
         "usual_drop": [column for column in drop if type(column) in (str, int)] if isinstance(drop, list) else [],
     }
-
-
-def check_place_of_labels(model, rows, guessed: bool) -> None:
-    """Raise DataError if the labels of a file without names are guessed to be where no class of the model stands."""
-    from pegasos.cli.model import svm_of
-    from pegasos.io import DataError
-
-    known = getattr(svm_of(model), "classes_", None)
-    if not guessed or rows.y is None or rows.feature_names is not None or rows.format not in ("csv", "text"):
-        return
-    if known is None or known.dtype.kind == "U" or rows.y.dtype.kind == "U":
-        return
-    if not set(known.tolist()) & set(rows.y.tolist()):
-        raise DataError(
-            f"{rows.name} holds {rows.y[0]} where its label should be, which is no class of the model: --label says "
-            "which column holds the labels, --drop leaves a column out."
-        )
 
 
 def score_of(model, X, rows) -> float | None:

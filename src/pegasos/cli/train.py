@@ -62,7 +62,7 @@ def train(
         model, found = streaming.fit(svm, source, test, table, scale, seed)
         results_for = streaming.results_of
     else:
-        found = with_test_part(load_labelled(data, table, regression), test, table, seed)
+        found = with_test_part(load_labelled(data, table, regression), test, table, seed, regression)
         model = with_scaler(svm, scaler_for(found.X, scale))
         results_for = partial(results_of, seconds=fit(model, found, recorded=report is not None))
     if output is not None:
