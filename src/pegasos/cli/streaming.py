@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegasos.cli.data import HINT, layout_of, load_rows_like, test_share, warn_of_many
 from pegasos.cli.model import scaler_for_range, scaler_name, svm_of, with_scaler
+from pegasos.utils.memory import available_memory
 
 if TYPE_CHECKING:
     from pegasos.io.source import Source
@@ -104,17 +105,6 @@ def _is_large(path: Path) -> bool:
     with open(path, "rb") as file:
         packed = kind_of_file(file) in COMPRESSIONS
     return path.stat().st_size * (UNPACKED if packed else 1) > min(LARGE, SHARE * available_memory())
-
-
-def available_memory() -> float:
-    """Bytes of memory that are available; infinite where that is unknown."""
-    with suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024.0 * int(line.split()[1])
-    with suppress(OSError, ValueError, AttributeError):
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    return float("inf")
 
 
 def fit(

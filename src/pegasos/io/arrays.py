@@ -15,7 +15,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from pegasos.io.dataset import DataError, Dataset, reason
+from pegasos.io.dataset import DataError, Dataset, check_room, reason
+from pegasos.io.hdf5 import Hdf5Array, array_names, opened_hdf5
 from pegasos.io.labels import count_of_labels, labels_from_array
 from pegasos.io.options import ReadOptions
 from pegasos.io.source import NotInPieces, SlicedSource, Source
@@ -23,7 +24,6 @@ from pegasos.io.source import NotInPieces, SlicedSource, Source
 SPARSE = ("data", "indices", "indptr", "shape")
 _LAYOUTS = "X and y; X_train, y_train, X_test, y_test; or the CSR parts data, indices, indptr, shape and y"
 _LOCAL_HEADER = 30  # bytes before the name of a member of a zip archive
-_HDF5_NAMES = {"train/data": "X_train", "train/target": "y_train", "test/data": "X_test", "test/target": "y_test"}
 
 
 @dataclass(frozen=True)
@@ -98,24 +98,6 @@ class NpzArray:
             )
 
 
-class Hdf5Array:
-    """An array of an HDF5 file, which is opened anew for each reading: threads share nothing."""
-
-    def __init__(self, path: Path, name: str, dataset):
-        self.path, self.name = path, name
-        self.shape, self.dtype = dataset.shape or (), dataset.dtype
-        if self.dtype.hasobject and self.dtype.metadata is None:
-            raise DataError(f"{path.name}: the array {name} is of a type that is not read.")
-
-    def rows(self, first: int = 0, last: int | None = None) -> np.ndarray:
-        """The rows first..last-1; without `last`, up to the end."""
-        with _opened_hdf5(self.path) as file:
-            return np.asarray(file[self.name][first:last] if self.shape else file[self.name][()])
-
-    def check_in_pieces(self) -> None:
-        """Any rows of it can be read."""
-
-
 FileArray = NpzArray | Hdf5Array
 
 
@@ -175,11 +157,19 @@ class ArraySource(SlicedSource):
     def slice(self, first: int, last: int) -> tuple[Any, np.ndarray | None]:
         """Features and labels of the rows first..last-1."""
         x, y = self.roles.x, self.roles.y
+        check_room(self.name, self._bytes_of(last - first), f"{last - first} rows of {self.n_features} features")
         X = self._csr_rows(first, last) if x is None else self._dense_rows(x, first, last)
         if y is None:
             return X, None
         values = self.arrays[y].rows(first, last)
         return X, labels_from_array(values, self.name, y, first_row=first, text_labels=self.text_labels)
+
+    def _bytes_of(self, n_rows: int) -> float:
+        """Memory for so many rows and their labels."""
+        parts: tuple[str | None, ...] = SPARSE[:3] if self.roles.x is None else (self.roles.x,)
+        names = [name for name in (*parts, self.roles.y) if name is not None]
+        sizes = (prod(self.arrays[name].shape) * max(4, self.arrays[name].dtype.itemsize) for name in names)
+        return sum(sizes) * n_rows / self.n_rows
 
     def _dense_rows(self, name: str, first: int, last: int) -> np.ndarray:
         rows = as_floats(self.name, name, self.arrays[name].rows(first, last).reshape(last - first, -1))
@@ -190,7 +180,7 @@ class ArraySource(SlicedSource):
         data, indices, indptr, shape = (self.arrays[part] for part in SPARSE)
         if any(len(part.shape) != 1 for part in (data, indices, indptr)):
             raise DataError(f"{self.name}: data, indices, indptr and shape must be arrays of one dimension.")
-        sizes = shape.rows()
+        sizes = shape.rows() if shape.shape == (2,) else np.zeros(0)
         if sizes.shape != (2,) or sizes.dtype.kind not in "iu" or not (sizes > 0).all():
             raise DataError(f"{self.name}: shape must be two positive numbers, rows and columns.")
         n_rows, width = (int(size) for size in sizes)
@@ -264,32 +254,10 @@ def _opened_npz(path: Path) -> Iterator[zipfile.ZipFile]:
 
 def _hdf5_arrays(path: Path) -> tuple[dict[str, FileArray], ArrayRoles]:
     """The arrays of an HDF5 file: groups train and test with data and target each, or named as in an npz file."""
-    with _opened_hdf5(path) as file:
-        names: dict[str, str] = {}
-
-        def visit(name: str, item) -> None:
-            if hasattr(item, "dtype"):  # an array, not a group
-                names[_HDF5_NAMES.get(name, name)] = name
-
-        file.visititems(visit)
+    with opened_hdf5(path) as file:
+        names = array_names(file)
         roles = roles_of(path.name, names)
-        return {name: Hdf5Array(path, names[name], file[names[name]]) for name in roles.names}, roles
-
-
-@contextmanager
-def _opened_hdf5(path: Path) -> Iterator[Any]:
-    """An HDF5 file; whatever h5py does not like about it becomes a sentence."""
-    try:
-        import h5py
-    except ImportError:
-        raise DataError(f"{path.name}: reading HDF5 needs h5py: pip install 'pegasos[data]'.") from None
-    try:
-        with h5py.File(path, "r") as file:
-            yield file
-    except DataError:
-        raise
-    except (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError) as error:
-        raise DataError(f"{path.name} is damaged: its arrays cannot be read ({reason(error)}).") from None
+        return {name: Hdf5Array(path, names[name], file) for name in roles.names}, roles
 
 
 def _header(file: str, info: zipfile.ZipInfo, member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:

@@ -9,8 +9,10 @@ import numpy as np
 
 from pegasos.io.scaling import Scaling
 from pegasos.utils.fingerprint import fingerprint
+from pegasos.utils.memory import available_memory
 
 LARGEST = 1e100  # squares of larger numbers overflow
+SMALL = 1 << 26  # bytes for which there is room
 
 
 class DataError(ValueError):
@@ -67,6 +69,24 @@ def check_size(name: str, largest: float) -> None:
     """Raise DataError for numbers whose squares overflow."""
     if largest > LARGEST:
         raise DataError(f"{name} holds values up to {largest:.3g}, too large to compute with; scale them first.")
+
+
+def check_room(name: str, n_bytes: float, what: str) -> None:
+    """Raise DataError for what would take more memory than is available: to be called before it is read."""
+    if n_bytes > SMALL and n_bytes > (available := available_memory()):
+        raise DataError(
+            f"{name}: {what} would take {in_words(n_bytes)} of memory, and {in_words(available)} are available; give "
+            "fewer rows, or train on the file in pieces (--stream yes)."
+        )
+
+
+def in_words(n_bytes: float) -> str:
+    """A number of bytes for a sentence."""
+    unit, size = next(
+        ((unit, size) for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)) if n_bytes >= size),
+        ("bytes", 1.0),
+    )
+    return f"{n_bytes / size:,.3g} {unit}" if n_bytes < 1e15 else f"{n_bytes / size:,.0f} {unit}"
 
 
 def listing(words: list[str], most: int = 12) -> str:

@@ -11,9 +11,12 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
-from pegasos.io.dataset import DataError, reason
+from pegasos.io.dataset import DataError, check_room, in_words, reason
 
 HEAD = 512  # bytes that tell the kind of a file
+TEXT_HEAD = 8 * HEAD  # bytes that are text if all are
+BLOCK = 1 << 24  # bytes that are read at a time where the size is not known
+ROOM = 2  # times the size of a text: memory that it takes with its rows
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
 COMPRESSIONS = tuple(_COMPRESSED.values())
 _NOT_READ = {
@@ -39,6 +42,8 @@ def check_readable(path: Path) -> None:
         raise FileNotFoundError(f"{path} does not exist.")
     if not os.access(path, os.R_OK):
         raise PermissionError(f"{path} cannot be read: permission denied.")
+    if not path.is_file() and not path.is_fifo():  # a pipe ends; a device such as /dev/zero need not
+        raise DataError(f"{path} is a device or a socket, no file to read rows from.")
 
 
 def kind_of(head: bytes) -> str:
@@ -63,9 +68,20 @@ def kind_of_file(file: BufferedReader) -> str:
 
 
 def decompressed(name: str, file: BufferedReader, kind: str) -> bytes:
-    """All bytes of an open file of this kind, without their compression if it is one."""
+    """All bytes of an open file of this kind, without their compression if it is one, if there is room for them."""
+    size = os.fstat(file.fileno()).st_size
+    if kind not in COMPRESSIONS and size:
+        check_room(name, ROOM * size, f"text of {in_words(size)} and its rows")
+        return file.read()
+    blocks, size = [], 0  # of a pipe, or of what is compressed, nothing tells the size
     with decompressing(name, file, kind) as inner:
-        return inner.read()
+        while block := inner.read(BLOCK):
+            blocks.append(block)
+            size += len(block)
+            if len(blocks) == 1 and kind_of(block[:HEAD]) == "text":
+                check_is_text(name, block)
+            check_room(name, ROOM * size - size, f"text of at least {in_words(size)} and its rows")
+    return b"".join(blocks)
 
 
 @contextmanager
@@ -100,7 +116,7 @@ def check_is_text(name: str, data: bytes) -> None:
     for magic, sentence in _NOT_READ.items():
         if data.startswith(magic):
             raise DataError(f"{name} {sentence}.")
-    head = data[: 8 * HEAD]
+    head = data[:TEXT_HEAD]
     if data[257:262] == b"ustar":
         raise DataError(f"{name} is a tar archive; unpack it and give one of its files.")
     if head.translate(None, delete=_CONTROL) != head:

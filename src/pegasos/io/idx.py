@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pegasos.io.arrays import as_floats, check_finite
-from pegasos.io.dataset import DataError, Dataset
+from pegasos.io.dataset import DataError, Dataset, check_room
 from pegasos.io.detect import decompressed, kind_of, kind_of_file
 from pegasos.io.labels import labels_from_array
 from pegasos.io.options import ReadOptions
@@ -62,6 +62,7 @@ def _rows(name: str, images: np.ndarray) -> tuple[np.ndarray, tuple[int, int] | 
     if 0 in images.shape or images.ndim < 2:
         raise DataError(f"{name} has shape {images.shape}; images are needed.")
     shape = (images.shape[1], images.shape[2]) if images.ndim == 3 else None
+    check_room(name, 4.0 * images.size, f"{len(images)} images of {images[0].size} numbers")
     rows = check_finite(name, "the images", as_floats(name, "the images", images.reshape(len(images), -1)))
     scaling = _scaling(images)
     return rows if scaling is None else scaling.apply(rows), shape

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pegasos.io.columns import Columns, choose_columns
-from pegasos.io.dataset import DataError, reason
+from pegasos.io.dataset import DataError, check_room, reason
 from pegasos.io.fields import bad_number
 from pegasos.io.labels import labels_from_array
 from pegasos.io.options import ReadOptions
@@ -41,6 +41,8 @@ class ParquetSource(Source):
 
     def rows(self) -> tuple[np.ndarray, np.ndarray | None]:
         """All rows at once."""
+        n_rows, n_columns = self.begins[-1], len(self.names)
+        check_room(self.name, 8.0 * n_rows * n_columns, f"{n_rows} rows of {n_columns} columns")
         with self._opened() as file:
             table = _without_index(file.read())
         return _features(self.name, table, self.columns), self._labels(table, optional=self.labels_optional)

@@ -6,7 +6,14 @@ import os
 from pathlib import Path
 
 from pegasos.io.dataset import DataError, Dataset
-from pegasos.io.detect import check_readable, decompressed, kind_of, kind_of_file
+from pegasos.io.detect import (
+    TEXT_HEAD,
+    check_is_text,
+    check_readable,
+    decompressed,
+    kind_of,
+    kind_of_file,
+)
 from pegasos.io.options import ReadOptions
 from pegasos.io.source import CHUNK, NotInPieces, Source
 
@@ -38,6 +45,8 @@ def read(path: str | os.PathLike, **options) -> Dataset:
         kind = kind_of_file(file)
         if kind in ("zip", "hdf5", "parquet"):
             return _binary_source(path, kind, asked, CHUNK).read()
+        if kind == "text":
+            check_is_text(path.name, file.peek(TEXT_HEAD))
         data = decompressed(path.name, file, kind)
     inner = kind_of(data)
     if inner == "idx":
@@ -77,6 +86,8 @@ def open_source(path: str | os.PathLike, *, chunk: int = CHUNK, **options) -> So
     """
     path, asked = Path(path), ReadOptions(**options)
     check_readable(path)
+    if not path.is_file():
+        raise NotInPieces(f"{path} is a pipe, which can be read once; read it into memory (--stream no).")
     with open(path, "rb") as file:
         kind = kind_of_file(file)
     if kind == "idx":
@@ -94,6 +105,8 @@ def open_source(path: str | os.PathLike, *, chunk: int = CHUNK, **options) -> So
 
 
 def _binary_source(path: Path, kind: str, options: ReadOptions, chunk: int) -> Source:
+    if not path.is_file():
+        raise DataError(f"{path} is a pipe, and {kind} is not read from its beginning to its end; make it a file.")
     if kind == "parquet":
         from pegasos.io.parquet import ParquetSource
 
