@@ -28,19 +28,20 @@ def cases(scale: float, seed: int) -> Iterator[Case]:
     """All kinds of rows and columns; data are made when their turn comes."""
     rng = np.random.default_rng(seed)
     X, y = noise(int(500_000 * scale), 54, 2, rng)
-    yield "dense, 2 classes", X, y, PegasosClassifier()
-    yield "dense, sdca", X, y, PegasosClassifier(solver="sdca")
+    yield "dense, 2 classes", X, y, PegasosClassifier(solver="pegasos")
+    yield "dense, descent", X, y, PegasosClassifier(tol=None)
+    yield "dense, sdca", X, y, PegasosClassifier(solver="sdca", tol=None)
     yield "dense, log loss, replacement", X, y, PegasosClassifier(loss="log_loss", sampling="replacement")
     yield "dense, batches of 100", X, y, PegasosClassifier(batch_size=100)
-    yield "dense, regression", X, X[:, 0], PegasosRegressor()
+    yield "dense, regression", X, X[:, 0], PegasosRegressor(solver="pegasos")
     X, y = sparse_noise(int(200_000 * scale), 20_000, 20, rng)
-    yield "CSR, 20 classes", X, y, PegasosClassifier()
-    yield "CSR, 20 classes, sdca", X, y, PegasosClassifier(solver="sdca")
+    yield "CSR, 20 classes", X, y, PegasosClassifier(solver="pegasos")
+    yield "CSR, 20 classes, sdca", X, y, PegasosClassifier(solver="sdca", tol=None)
     X, y = noise(int(20_000 * scale), 300, 10, rng)
-    yield "rbf", X, y, PegasosClassifier(kernel="rbf")
-    yield "rbf, Crammer–Singer", X, y, PegasosClassifier(kernel="rbf", multi_class="crammer_singer")
+    yield "rbf", X, y, PegasosClassifier(kernel="rbf", solver="pegasos")
+    yield "rbf, Crammer–Singer", X, y, PegasosClassifier(kernel="rbf", multi_class="crammer_singer", tol=None)
     X, y = noise(int(60_000 * scale), 300, 10, rng)
-    yield "rbf, beyond the cache", X, y, PegasosClassifier(kernel="rbf")
+    yield "rbf, beyond the cache", X, y, PegasosClassifier(kernel="rbf", tol=None)
 
 
 def run(options: Options) -> dict:

@@ -198,7 +198,7 @@ def searching(settings: dict, grid, X, y, options: Options, site: Site, cv=tunin
     seeds = itertools.count(options.seed)
 
     def search() -> PegasosSearchCV:
-        estimator = PegasosClassifier(**settings, random_state=next(seeds))
+        estimator = PegasosClassifier(**_fits.TEXTBOOK | settings, random_state=next(seeds))
         return PegasosSearchCV(estimator, grid, cv=cv, refit=refit)
 
     return finishing(tuning.searching(_fits.OURS, search, X, y), site)
@@ -241,7 +241,7 @@ def limited(
 def fits(settings: dict, grid: dict, X, y, options: Options) -> Iterator[PegasosClassifier]:
     """A fit on all rows for each candidate, one after another, to count pulls by."""
     for values in ParameterGrid(grid):
-        yield PegasosClassifier(**settings, **values, random_state=options.seed).fit(X, y)
+        yield PegasosClassifier(**_fits.TEXTBOOK | settings | values, random_state=options.seed).fit(X, y)
 
 
 def svc_error(X, y, gamma: float, costs: np.ndarray) -> float:

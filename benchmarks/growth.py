@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks import _data, kernel_mnist
-from benchmarks._fits import certificate_of
+from benchmarks._fits import TEXTBOOK, certificate_of
 from benchmarks._options import Options
 from benchmarks._race import Contestant, race
 from benchmarks._rows import Bar, What, alone
@@ -35,7 +35,7 @@ def sized(X, y, sizes: list[int], settings: dict, options: Options) -> dict[int,
     """A contestant for each number of rows."""
 
     def fit(n: int):
-        return PegasosClassifier(**settings, random_state=options.seed).fit(X[:n], y[:n])
+        return PegasosClassifier(**TEXTBOOK | settings, random_state=options.seed).fit(X[:n], y[:n])
 
     def contestant(n: int) -> Contestant:
         return Contestant(f"{n:,} rows", lambda: fit(n), certificate_of, lambda: fit(n), ours=True)

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from benchmarks import _data, _peers
-from benchmarks._fits import OURS
+from benchmarks._fits import OURS, TEXTBOOK
 from benchmarks._measure import arithmetic, gflops
 from benchmarks._options import Options
 from benchmarks._race import Contestant, absent, race
@@ -77,7 +77,7 @@ def compare(task: str, rows: Rows, grid: dict, settings: dict, rivals: Rivals, o
     name, X, y = rows
 
     def ours():
-        estimator = PegasosClassifier(**settings, random_state=options.seed)
+        estimator = PegasosClassifier(**TEXTBOOK | settings, random_state=options.seed)
         return PegasosSearchCV(estimator, grid, cv=FOLDS, refit=False)
 
     contestants = [searching(OURS, ours, X, y)]
