@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +32,12 @@ print(sum("NUMBA_CACHE_DIR" in str(each.message) for each in said), len(kept_loo
 """
 
 
-def first_fit(**environment):
-    """Warnings about the cache, loops on disk, and the score of a fit in a new process."""
+def first_fit(before=None, **environment):
+    """Warnings about the cache, loops on disk, and the score of a fit in a new process, which calls `before` first."""
     done = subprocess.run(
-        [sys.executable, "-c", FIT], env={**os.environ, **environment}, capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-c", FIT], env={**os.environ, **environment}, capture_output=True, text=True, check=False,
+        preexec_fn=before,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     said, kept, score = done.stdout.split()
     return int(said), int(kept), float(score)
@@ -91,6 +93,45 @@ def test_without_a_writable_folder_loops_are_compiled_in_memory_and_the_cure_is_
     said, count, score = first_fit(**environment)
     assert (said, count) == (1, 0)
     assert score > 0.8
+
+
+@contextmanager
+def full_disk(folder, n_bytes):
+    """A disk of so many bytes at a folder, for those who may mount one."""
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={n_bytes}", "none", str(folder)], capture_output=True, check=False
+    )
+    if done.returncode:
+        pytest.skip("this user may mount no disk")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.skipif(shutil.which("mount") is None, reason="there is no mount")
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_full_disk_is_said_once_and_every_fit_works(kept, tmp_path, share):
+    """Some loops find room, others do not; neither this fit nor any later one minds what is left of them."""
+    size = sum(file.stat().st_size for file in kept.rglob("*.nb?"))
+    with full_disk(tmp_path, max(4096 * 8, int(share * size))):
+        for _ in range(2):
+            said, _, score = first_fit(NUMBA_CACHE_DIR=str(tmp_path))
+            assert said == 1
+            assert score > 0.8
+
+
+def test_files_that_can_be_written_in_part_only_leave_nothing_behind(kept, tmp_path):
+    """The system ends each file after a few bytes, as a quota may; without the limit, the next fit keeps its loops."""
+    resource = pytest.importorskip("resource", reason="limits of processes are Unix's")
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+    said, _, score = first_fit(limit, NUMBA_CACHE_DIR=str(tmp_path))
+    assert said == 1
+    assert score > 0.8
+    assert not list(tmp_path.rglob("*.tmp.*"))
+    assert first_fit(NUMBA_CACHE_DIR=str(tmp_path)) == first_fit(NUMBA_CACHE_DIR=str(kept))
+    names = [sorted(file.name for file in folder.rglob("*.nb?")) for folder in (kept, tmp_path)]
+    assert names[0] == names[1]
 
 
 def test_warmup_says_what_it_compiled(tmp_path):

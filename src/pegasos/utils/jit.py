@@ -14,10 +14,10 @@ with collection_paused():
     from numba.core.caching import FunctionCache
     from numba.core.runtime import rtsys
 
+NO_FOLDER = "Numba finds no folder for them that this user can write to"
 CURE = (
-    "Compiled loops cannot be kept: Numba finds no folder for them that this user can write to. Every new process "
-    "compiles them again, which takes seconds. Set NUMBA_CACHE_DIR to a writable folder, or let a user who can write "
-    "next to the package run `pegasos warmup`."
+    "Every new process compiles them again, which takes seconds. Set NUMBA_CACHE_DIR to a writable folder with room "
+    "for some megabytes, or let a user who can write next to the package run `pegasos warmup`."
 )
 
 
@@ -48,8 +48,8 @@ class LoopCache(FunctionCache):
         """Keep machine code, if there is room."""
         try:
             super().save_overload(sig, data)
-        except OSError:
-            _warn()
+        except OSError as error:
+            _warn(f"{self.cache_path}: {error.strerror}")
 
 
 def cache_of(dispatcher: Any) -> LoopCache | None:
@@ -68,7 +68,7 @@ def njit(**options: Any) -> Callable[[Any], Any]:
             try:
                 dispatcher._cache = LoopCache(function)
             except RuntimeError:  # no folder is writable
-                _warn()
+                _warn(NO_FOLDER)
         return dispatcher
 
     return compiled
@@ -81,6 +81,6 @@ def _compile(compile_for: Callable, signature: Any) -> Any:
 
 
 @cache
-def _warn() -> None:
-    """Say once how loops can be kept."""
-    warnings.warn(CURE, UserWarning, stacklevel=2)
+def _warn(why: str) -> None:
+    """Say once why loops cannot be kept, and what helps."""
+    warnings.warn(f"Compiled loops cannot be kept: {why}. {CURE}", UserWarning, stacklevel=2)
