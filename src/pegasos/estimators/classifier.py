@@ -17,7 +17,7 @@ from pegasos.estimators.targets import ClassifierRecipe
 from pegasos.estimators.training import learn, train
 from pegasos.estimators.warm_start import missing_for_partial_fit, offered_if, unharmed_by_errors
 from pegasos.losses import names
-from pegasos.problem.columns import decode
+from pegasos.problem.columns import decode, with_ties
 
 NO_PROBABILITIES = (
     "it needs loss='log_loss' and multi_class='ovr'; for others use sklearn.calibration.CalibratedClassifierCV."
@@ -311,6 +311,8 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     def predict(self, X):
         """Labels of the rows of X, of the type they had in `fit`; ties go to the lowest class."""
         scores = self._decisions(X)
+        if scores.ndim == 2 and self._scheme == "crammer_singer":
+            scores = with_ties(scores)
         if scores.ndim == 1:
             places = (scores > 0).astype(np.intp)
         else:  # along neighbours in memory

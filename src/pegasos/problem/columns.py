@@ -13,6 +13,8 @@ from itertools import combinations
 import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
+ROUNDING = 2 / 3  # as a power of the precision: the largest difference between scores that are taken as equal
+
 
 @dataclass(frozen=True)
 class Problems:
@@ -174,6 +176,19 @@ def decode(scores: np.ndarray, scheme: str, n_classes: int) -> np.ndarray:
     if scheme == "crammer_singer" and n_classes == 2:
         return scores[:, 1] - scores[:, 0]
     return scores
+
+
+def with_ties(scores: np.ndarray) -> np.ndarray:
+    """Scores (n, K) in which those of a row that are the largest but for rounding are equal to it.
+
+    The coefficients of a row under Crammer-Singer are often the same in several classes, and so are scores; how they
+    were summed up must not decide between them.
+    """
+    if not scores.size:
+        return scores
+    largest = scores.max(axis=1, keepdims=True)
+    near = np.finfo(scores.dtype).eps ** ROUNDING * np.abs(scores).max(axis=1, keepdims=True)
+    return np.where(scores >= largest - near, largest, scores)
 
 
 def side_by_side(parts: list[Problems]) -> Problems:
