@@ -219,11 +219,11 @@ from pathlib import Path
 import numba
 from checkpointed import assert_same_bits, fit_in_pieces
 from conftest import classes_problem
-from pegasos import PegasosClassifier
+from textbook import pegasos_classifier
 assert numba.config.DISABLE_JIT
 X, y = classes_problem(3)
 for params in eval(sys.argv[2]):
-    model = PegasosClassifier(lam=0.01, max_iter=3, random_state=0, solver="pegasos", tol=None, **params)
+    model = pegasos_classifier(lam=0.01, max_iter=3, random_state=0, **params)
     found, kills = fit_in_pieces(model, X, y, Path(sys.argv[1]), 2)
     assert kills > 1
     assert_same_bits(found, model.fit(X, y))

@@ -14,9 +14,9 @@ from cli_runner import PROGRAM, cli, environment, quick, tree
 TRAIN = ("train", "digits", "--kernel", "rbf", "--gamma", "0.25", "--lam", "1e-4", "--json", "-o", "model")
 CHECKPOINTED = ("--checkpoint", "fit", "--every", "0.05")
 RUNS = {
-    "steps by the kernel matrix": ("--max-passes", "80", "--average", "suffix"),
-    "kernel values computed": ("--max-passes", "5", "--cache-size", "0"),
-    "dual coordinate ascent": ("--max-passes", "30", "--solver", "sdca", "--tol", "1e-9"),
+    "steps by the kernel matrix": ("--max-iter", "80", "--average", "suffix"),
+    "kernel values computed": ("--max-iter", "5", "--cache-size", "0"),
+    "dual coordinate ascent": ("--max-iter", "30", "--solver", "sdca", "--tol", "1e-9"),
 }
 KILLS = {False: 2, True: 7}  # of each, by default and with --all, when they are twenty in all
 LONGEST = 120

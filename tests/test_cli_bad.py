@@ -53,7 +53,7 @@ def folder(tmp_path_factory):
         (place / name).write_text(text)
     (place / "junk.bin").write_bytes(bytes(range(256)) * 20)
     (place / "cut.bz2").write_bytes(bz2.compress(b"1.5,2,a\n1.5,3,b\n" * 200)[:60])
-    quick("train", "good.csv", "-o", "model.safetensors", "--max-iter", 50, cwd=place).fine()
+    quick("train", "good.csv", "-o", "model.safetensors", "--max-steps", 50, cwd=place).fine()
     whole = (place / "model.safetensors").read_bytes()
     (place / "cut.safetensors").write_bytes(whole[: len(whole) // 2])
     (place / "flipped.safetensors").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
@@ -84,7 +84,7 @@ BAD_WORDS = {
     "no GPU to tune on": (["tune", "good.csv", "--device", "cuda", "--lam", "1,2"], "cannot be used here: "),
     "unknown device": (["train", "good.csv", "--device", "gpu"], "choose from auto, cpu, cuda"),
     "no number": (["train", "good.csv", "--lam", "small"], "--lam 'small' is no number"),
-    "no whole number": (["train", "good.csv", "--max-iter", "1.5"], "no whole number"),
+    "no whole number": (["train", "good.csv", "--max-steps", "1.5"], "no whole number"),
     "empty value": (["train", "good.csv", "--lam", ""], "empty value"),
     "several values": (["train", "good.csv", "--lam", "1,2"], "`pegasos tune` tries several"),
     "lam and C": (["train", "good.csv", "--lam", "1", "--C", "1"], "Give lam or C, not both"),
@@ -171,8 +171,8 @@ def _small_disk():
 @pytest.mark.parametrize(
     "words",
     [
-        ["train", "digits", "--max-iter", "10", "-o", "model.safetensors"],
-        ["train", "good.csv", "--max-iter", "10", "--report", "old.html"],
+        ["train", "digits", "--max-steps", "10", "-o", "model.safetensors"],
+        ["train", "good.csv", "--max-steps", "10", "--report", "old.html"],
         ["predict", "digits.safetensors", "digits", "-o", "labels.txt"],
     ],
     ids=["model", "report", "labels"],
@@ -180,7 +180,7 @@ def _small_disk():
 def test_a_full_disk_leaves_the_file_before_and_no_part_of_a_new_one(tmp_path, words):
     write_table(tmp_path / "good.csv", ["yes", "no"])
     if words[0] == "predict":
-        quick("train", "digits", "--max-iter", 50, "-o", "digits.safetensors", cwd=tmp_path).fine()
+        quick("train", "digits", "--max-steps", 50, "-o", "digits.safetensors", cwd=tmp_path).fine()
     (tmp_path / words[-1]).write_text("as before")
     before = tree(tmp_path)
     result = cli(*words, cwd=tmp_path, preexec_fn=_small_disk)
@@ -205,7 +205,7 @@ def test_a_folder_without_permission_is_named(tmp_path):
 def test_the_longest_name_of_a_file_will_do(tmp_path, letter):
     name = letter * ((255 - 4) // len(letter.encode())) + ".txt"
     write_table(tmp_path / "good.csv", ["yes", "no"])
-    quick("train", "good.csv", "-o", name, "--max-iter", 50, "--checkpoint", f"c{name[1:]}", cwd=tmp_path).fine()
+    quick("train", "good.csv", "-o", name, "--max-steps", 50, "--checkpoint", f"c{name[1:]}", cwd=tmp_path).fine()
     quick("predict", name, "good.csv", "-o", f"p{name[1:]}", cwd=tmp_path).fine()
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted(["good.csv", name, f"p{name[1:]}"])
 
@@ -214,7 +214,7 @@ def test_the_longest_name_of_a_file_will_do(tmp_path, letter):
 def test_a_name_that_the_system_does_not_take_is_an_error_before_training(tmp_path, option):
     write_table(tmp_path / "good.csv", ["yes", "no"])
     began = tree(tmp_path)
-    result = quick("train", "good.csv", option, 256 * "m", "--max-iter", 10**12, "--max-passes", 10**9, cwd=tmp_path)
+    result = quick("train", "good.csv", option, 256 * "m", "--max-steps", 10**12, "--max-iter", 10**9, cwd=tmp_path)
     check_error(result, "too long")
     assert tree(tmp_path) == began
 

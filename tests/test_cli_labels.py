@@ -82,12 +82,12 @@ def test_many_numbers_as_labels_are_said_to_be_classes_with_the_option_for_numbe
     rng = np.random.default_rng(0)
     y = rng.integers(25, 347, 300)
     np.savetxt(tmp_path / "numbers.csv", np.column_stack([rng.normal(size=(300, 3)), y]), delimiter=",", fmt="%.9g")
-    result = quick("train", "numbers.csv", "--max-passes", 1, cwd=tmp_path)
+    result = quick("train", "numbers.csv", "--max-iter", 1, cwd=tmp_path)
     sentence = f"numbers.csv has {len(set(y))} different labels in 300 rows, taken as classes; use --regression"
     assert sentence in result.err
-    assert "different labels" not in quick("train", "numbers.csv", "--regression", "--max-passes", 1, cwd=tmp_path).err
+    assert "different labels" not in quick("train", "numbers.csv", "--regression", "--max-iter", 1, cwd=tmp_path).err
     write_table(tmp_path / "few.csv", [str(label) for label in range(8)], rows=300)
-    assert "different labels" not in quick("train", "few.csv", "--max-passes", 1, cwd=tmp_path).err
+    assert "different labels" not in quick("train", "few.csv", "--max-iter", 1, cwd=tmp_path).err
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def digits_model(tmp_path_factory):
     np.savetxt(folder / "scaled.csv", np.column_stack([data.X, data.y]), delimiter=",", fmt="%.9g")
     np.savetxt(folder / "first.csv", np.column_stack([data.y, data.X * 16]), delimiter=",", fmt="%d")
     np.savetxt(folder / "pixels.csv", np.column_stack([data.y + 100, data.X * 16 + 0.5]), delimiter=",", fmt="%g")
-    quick("train", "digits", "--kernel", "rbf", "--gamma", "0.25", "--max-passes", 5, "-o", "digits.safetensors",
+    quick("train", "digits", "--kernel", "rbf", "--gamma", "0.25", "--max-iter", 5, "-o", "digits.safetensors",
           cwd=folder).fine()  # fmt: skip
     return folder
 
@@ -114,7 +114,7 @@ def test_rows_are_scaled_as_the_loader_scaled_the_named_data_set(digits_model):
 
 
 def test_test_rows_are_scaled_as_the_named_data_set_is(digits_model):
-    words = ("train", "digits", "--max-passes", 2, "--json", "--test")
+    words = ("train", "digits", "--max-iter", 2, "--json", "--test")
     found = [quick(*words, file, cwd=digits_model).fine().json["results"] for file in ("raw.csv", "scaled.csv")]
     assert found[0]["test accuracy"] == found[1]["test accuracy"] > 0.9
 
@@ -178,7 +178,7 @@ def test_the_diabetes_set_is_said_to_have_214_classes_with_the_option_for_number
     X, y = load_diabetes(return_X_y=True)
     np.savetxt(tmp_path / "diabetes.csv", np.column_stack([X, y]), delimiter=",")
     for words in ([], ["--stream", "yes"]):
-        said = quick("train", "diabetes.csv", "--max-passes", 1, *words, cwd=tmp_path).fine().err
+        said = quick("train", "diabetes.csv", "--max-iter", 1, *words, cwd=tmp_path).fine().err
         assert "diabetes.csv has 214 different labels in 442 rows, taken as classes; use --regression to pred" in said
 
 

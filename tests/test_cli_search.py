@@ -49,7 +49,8 @@ def test_lists_of_several_options_are_all_combined(folder):
 def test_without_a_grid_lambda_is_tuned_and_the_width_of_a_gaussian(folder):
     found = quick("tune", "good.csv", "--json", cwd=folder).fine().json["results"]
     assert found["combinations"] == 6
-    found = quick("tune", "good.csv", "--kernel", "rbf", "--max-iter", 100, "--json", cwd=folder).fine().json["results"]
+    words = ("--kernel", "rbf", "--max-steps", 100)
+    found = quick("tune", "good.csv", *words, "--json", cwd=folder).fine().json["results"]
     assert found["combinations"] == 18
     assert found["best gamma"] > 0
 

@@ -56,7 +56,7 @@ def _hear_ctrl_c():
 def interrupted(tmp_path_factory):
     """A folder, and what the screen showed of a long training that Ctrl-C ended."""
     folder = tmp_path_factory.mktemp("interrupted")
-    words = ["train", "digits", "--max-iter", "2000000000", "-o", "model.safetensors"]
+    words = ["train", "digits", "--max-steps", "2000000000", "-o", "model.safetensors"]
     return folder, at_terminal(*words, cwd=folder, interrupt_at="%")
 
 
@@ -64,7 +64,7 @@ def interrupted(tmp_path_factory):
 def interrupted_search(tmp_path_factory):
     """The same of a long search."""
     folder = tmp_path_factory.mktemp("interrupted")
-    words = ["tune", "digits", "--max-iter", "200000000", "-o", "model.safetensors"]
+    words = ["tune", "digits", "--max-steps", "200000000", "-o", "model.safetensors"]
     return folder, at_terminal(*words, cwd=folder, interrupt_at="cells")
 
 
@@ -104,7 +104,7 @@ def test_a_short_training_at_a_terminal_ends_with_its_table(tmp_path):
 
 
 def test_in_a_pipe_there_is_neither_progress_nor_colour(tmp_path):
-    result = cli("train", "digits", "--max-iter", 20_000, cwd=tmp_path).fine()
+    result = cli("train", "digits", "--max-steps", 20_000, cwd=tmp_path).fine()
     assert "\r" not in result.out + result.err
     assert "100%" not in result.out + result.err
     assert result.err == "The model is not saved; -o FILE saves it.\n"
@@ -121,7 +121,7 @@ def left_alone(tmp_path_factory):
         "good.csv",
         "--scale",
         "none",
-        "--max-iter",
+        "--max-steps",
         "10",
         "-o",
         "model.safetensors",

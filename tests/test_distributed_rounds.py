@@ -379,7 +379,7 @@ def test_a_request_that_does_not_follow_is_refused(binary):
 def test_a_missed_tol_is_a_warning_with_the_gap_reached(digits):
     X, y = digits
     svm = PegasosClassifier(lam=1e-4, max_rounds=2, tol=1e-6, random_state=0)
-    with n_solvers(2), pytest.warns(ConvergenceWarning, match=r"The gap reached .*, above tol=1e-06, after 2 rounds"):
+    with n_solvers(2), pytest.warns(ConvergenceWarning, match=r"gap is .*, above tol=1e-06, after 2 rounds"):
         svm.fit(X, y)
     assert svm.n_rounds_ == 2
     assert [record["round"] for record in svm.history_] == [0, 1, 2]

@@ -47,7 +47,7 @@ GRIDS = {
     "kernels": (CYCLIC, {"lam": [0.01], "kernel": ["linear", "rbf", "poly", "laplacian"]}, X),
     "callable": (clone(CYCLIC).set_params(kernel=lambda A, B: A @ B.T), {"lam": [0.01, 0.1]}, X),
     "precomputed": (clone(CYCLIC).set_params(kernel="precomputed"), {"lam": LAMS}, X @ X.T),
-    "pipeline": (PCA_SVM, {"pca__n_components": [2, 3], "svm__lam": LAMS, "svm__max_iter": [30, 60]}, X),
+    "pipeline": (PCA_SVM, {"pca__n_components": [2, 3], "svm__lam": LAMS, "svm__max_steps": [30, 60]}, X),
     "texts": (make_pipeline(CountVectorizer(), CYCLIC), {"pegasosclassifier__lam": [0.01, 0.1]}, TEXTS),
     "landmarks": (clone(SEEDED).set_params(kernel="rbf", n_landmarks=20), {"lam": LAMS[:4], "gamma": [0.1, 0.5]}, X),
     "foreign": (LogisticRegression(), {"C": [0.1, 1.0, 10.0]}, X),

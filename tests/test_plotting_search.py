@@ -55,7 +55,7 @@ def test_a_search_over_pipelines_and_several_grids_is_drawn(digits):
     X, y = digits
     chain = make_pipeline(StandardScaler(), pegasos_classifier(random_state=0, max_iter=1))
     names = {"pegasosclassifier__lam": [1e-3, 1e-1], "pegasosclassifier__average": [False, "uniform"]}
-    grids = [names, {**names, "pegasosclassifier__max_iter": [100]}]
+    grids = [names, {**names, "pegasosclassifier__max_steps": [100]}]
     search = GridSearchCV(chain, grids, cv=2).fit(X[:200], y[:200])
     display = plotting.SearchHeatmapDisplay.from_estimator(search, x="lam", y="average", at={"max_steps": 100})
     expected = search.cv_results_["mean_test_score"][4:].reshape(2, 2)

@@ -330,7 +330,7 @@ def test_transformers_see_the_training_rows_of_their_fold_only(split):
     rows, cv = np.column_stack([np.arange(N), X]), SPLITS[split]
     pipeline = make_pipeline(Witness(), classifier())
     Witness.seen.clear()
-    grid = {"pegasosclassifier__lam": [0.01, 0.1], "pegasosclassifier__max_passes": [1, 2]}
+    grid = {"pegasosclassifier__lam": [0.01, 0.1], "pegasosclassifier__max_iter": [1, 2]}
     PegasosSearchCV(pipeline, grid, cv=cv, refit=False).fit(rows, Y)
     splits = cv.split(rows) if hasattr(cv, "split") else cv
     expected = [np.sort(np.arange(N)[train]) for train, _ in splits]

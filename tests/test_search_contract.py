@@ -257,7 +257,9 @@ KINDS = {
     "crammer_singer": dict(multi_class="crammer_singer", solver="sdca"),
     "precomputed": dict(kernel="precomputed"),
 }
-OF_THE_FIT = ("objective_", "dual_gap_", "history_", "violations_", "_memory")  # the search promises no certificates
+OF_THE_FIT = (  # the search promises no certificates
+    "objective_", "dual_gap_", "relative_gap_", "converged_", "history_", "violations_", "_memory",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("cv", [KFold(3), ShuffleSplit(2, random_state=0)], ids=["in order", "permuted"])

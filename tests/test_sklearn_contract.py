@@ -522,7 +522,7 @@ def test_steps_count_the_passes_over_each_columns_own_rows(multiclass, params, m
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_the_sooner_of_max_iter_and_max_passes_ends(binary, kernel):
+def test_the_sooner_of_max_steps_and_max_iter_ends(binary, kernel):
     X, y = binary
     n = len(y)
     assert fitted(X, y, kernel=kernel, max_steps=n + 5, max_iter=2).n_iter_ == n + 5

@@ -40,7 +40,7 @@ def results(*words, cwd):
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.svm", "rows.svm.bz2", "rows.npz"])
 def test_a_streamed_fit_in_the_order_of_the_file_says_what_one_in_memory_says(name, folder):
-    words = (name, "--lam", "0.01", "--max-passes", "3", "--sampling", "cyclic")
+    words = (name, "--lam", "0.01", "--max-iter", "3", "--sampling", "cyclic")
     streamed, memory = (results(*words, "--stream", how, cwd=folder) for how in ("yes", "no"))
     assert streamed.pop("streamed").endswith("MB")
     assert streamed.pop("passes") == 3
@@ -69,7 +69,7 @@ def test_the_model_is_saved_with_what_predicting_needs_to_know_of_files(folder, 
 
 @pytest.mark.parametrize("kind", ["csv", "svm"])
 def test_a_test_file_is_read_in_pieces_by_the_names_of_its_columns(kind, folder):
-    words = (f"rows.{kind}", "--lam", "0.01", "--max-passes", "3", "--sampling", "cyclic", "--test", f"test.{kind}")
+    words = (f"rows.{kind}", "--lam", "0.01", "--max-iter", "3", "--sampling", "cyclic", "--test", f"test.{kind}")
     streamed, memory = (results(*words, "--stream", how, cwd=folder) for how in ("yes", "no"))
     assert streamed["test rows"] == memory["test rows"] == 100
     assert streamed["test accuracy"] == pytest.approx(memory["test accuracy"])
@@ -124,14 +124,14 @@ def test_a_checkpoint_is_gone_when_the_fit_is_done(folder, tmp_path):
 
 
 def test_the_program_itself_streams_and_stays_silent_in_a_pipe(folder):
-    done = cli("train", "rows.svm", "--stream", "yes", "--max-passes", "2", cwd=folder).fine()
+    done = cli("train", "rows.svm", "--stream", "yes", "--max-iter", "2", cwd=folder).fine()
     assert done.err.splitlines() == ["The model is not saved; -o FILE saves it."]
     assert done.lines[0] == "PegasosClassifier on rows.svm"
 
 
 def test_at_a_terminal_progress_is_shown_and_ctrl_c_keeps_the_model_reached(folder, tmp_path):
     terminal = pytest.importorskip("test_cli_terminal", reason="there are no pseudo-terminals here")
-    words = ["train", folder / "rows.svm", "--stream", "yes", "--max-passes", "1e8", "-o", "model.safetensors"]
+    words = ["train", folder / "rows.svm", "--stream", "yes", "--max-iter", "1e8", "-o", "model.safetensors"]
     result = terminal.at_terminal(*words, cwd=tmp_path, interrupt_at="%")
     assert result.status == 0, result.out
     assert "\x1b[" in result.out
@@ -147,7 +147,7 @@ def test_at_a_terminal_progress_is_shown_and_ctrl_c_keeps_the_model_reached(fold
         (["digits", "--stream", "yes"], ["digits", "known data set"]),
         (["nothing.csv", "--stream", "yes"], ["nothing.csv"]),
         (["./nothing.csv", "--stream", "yes"], ["nothing.csv does not exist"]),
-        (["rows.csv", "--stream", "yes", "--solver", "sdca"], ["solver='sdca' keeps a dual variable for each row"]),
+        (["rows.csv", "--stream", "yes", "--solver", "sdca"], ["solver='sdca' needs all rows at once"]),
         (["rows.csv", "--stream", "yes", "--kernel", "rbf"], ["kernel='rbf' needs all rows at once"]),
         (["rows.csv", "--stream", "yes", "--batch-size", "all"], ["batch_size='all' needs all rows at once"]),
         (["small.npz", "--stream", "yes"], ["small.npz is compressed", "np.savez"]),

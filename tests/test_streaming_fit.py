@@ -460,7 +460,7 @@ def test_landmarks_of_a_file_in_memory_at_once_are_those_of_partial_fit(write):
 @pytest.mark.parametrize(
     "params, said",
     [
-        (dict(solver="sdca"), "solver='sdca' keeps a dual variable for each row"),
+        (dict(solver="sdca"), "solver='sdca' needs all rows at once"),
         (dict(kernel="rbf"), "kernel='rbf' needs all rows at once; give n_landmarks"),
         (dict(batch_size="all"), "batch_size='all' needs all rows at once"),
         (dict(lam=1.0, C=1.0), "Give lam or C, not both"),

@@ -145,10 +145,15 @@ def takes_parameters(function: Callable) -> Callable:
 
     The command gets the texts of the options that were given as `parameters`, by name.
     """
-    added = [_option_of(name) for name in PARAMETERS]
-    return _gathering(
-        function, "parameters", added, lambda texts: {name: text for name, text in texts.items() if text is not None}
-    )
+    return _gathering(function, "parameters", [_option_of(name) for name in PARAMETERS], _given)
+
+
+def _given(texts: dict[str, Any]) -> dict[str, str]:
+    """The texts of the options that were given."""
+    found = {name: text for name, text in texts.items() if text is not None}
+    if {"lam", "C"} <= found.keys():
+        raise ValueError("Give --lam or --C, not both: one follows from the other.")
+    return found
 
 
 def _gathering(function: Callable, into: str, added: list[inspect.Parameter], gather: Callable) -> Callable:

@@ -56,7 +56,7 @@ def tune(
     check_classes(found, regression)
     scaler = scaler_for(found.X, scale)
     model = with_scaler(svm, scaler)
-    grid = grid or default_grid(svm, found, scaler)
+    grid = grid or default_grid(fixed, svm, found, scaler)
     prefix = "" if scaler is None else "svm__"
     search = PegasosSearchCV(
         model,
@@ -114,11 +114,11 @@ def split_grid(parameters: dict[str, str]) -> tuple[dict[str, Any], dict[str, li
     return fixed, {name: values for name, values in several.items() if len(values) > 1}
 
 
-def default_grid(svm, data, scaler) -> dict[str, list]:
+def default_grid(fixed: dict[str, Any], svm, data, scaler) -> dict[str, list]:
     """The grid where no option has several values: λ, and for an RBF kernel gamma."""
     from pegasos.kernels import scale_gamma
 
-    if svm.lam is not None or svm.C is not None:
+    if {"lam", "C"} & fixed.keys():
         raise ValueError("There is nothing to tune: give an option several values, as in --lam 1e-5:10:7.")
     grid = dict(DEFAULT_GRID)
     if svm.kernel == "rbf" and svm.gamma == "scale":
