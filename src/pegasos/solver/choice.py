@@ -6,7 +6,7 @@ from pegasos.losses import Loss
 from pegasos.problem.columns import Problems
 from pegasos.rows import DenseRows, Rows, SparseRows
 
-NEWTON_UP_TO = 300  # features (of a smooth loss): beyond, a Hessian of each column costs more than passes of descent
+NEWTON_UP_TO = 300  # features: beyond, a Hessian of each column costs more than passes of descent
 LINEAR_SOLVERS = ("dcd", "newton")
 
 
@@ -21,4 +21,6 @@ def method_for(solver: str, rows: Rows, problems: Problems, loss: Loss, *, in_st
         return "stream"
     if solver in LINEAR_SOLVERS:
         return solver
-    return "newton" if not loss.has_kink and rows.n_state <= NEWTON_UP_TO else "dcd"
+    if rows.n_state > NEWTON_UP_TO:
+        return "dcd"
+    return "relay" if loss.has_kink else "newton"

@@ -92,14 +92,17 @@ class DescentSolver(ExactSolver):
 
     def stretch(self, run: ExactRun, most_passes: float) -> None:
         """Some passes of each running column."""
-        running = run.running
+        self.descend(run, run.running, most_passes, run.state.columns["limit"])
+
+    def descend(self, run: ExactRun, columns: np.ndarray, most_passes: float, ends: np.ndarray) -> None:
+        """Some passes of these columns, until a column has taken as many steps as `ends` has for it."""
 
         def some(first: int, last: int) -> None:
-            for column in running[first:last]:
-                self._descend(run, column, most_passes)
+            for column in columns[first:last]:
+                self._descend(run, column, most_passes, int(ends[column]))
 
-        at_most = len(running) * min(most_passes, 10.0) * self._work * run.job.rows.n_rows
-        in_parallel(some, len(running), at_most)
+        at_most = len(columns) * min(most_passes, 10.0) * self._work * run.job.rows.n_rows
+        in_parallel(some, len(columns), at_most)
 
     def certify(self, run: ExactRun, columns: np.ndarray) -> None:
         """A look at all rows of some columns."""
@@ -110,11 +113,11 @@ class DescentSolver(ExactSolver):
 
         in_parallel(some, len(columns), len(columns) * self._work * run.job.rows.n_rows)
 
-    def _descend(self, run: ExactRun, column: int, most_passes: float) -> None:
+    def _descend(self, run: ExactRun, column: int, most_passes: float, end: int) -> None:
         """Passes of one column until it has converged, or has had its share of multiplications."""
         arrays, descents = run.own
         each, record = descents[column], run.state.columns[column]
-        steps, end = int(record["steps"]), int(record["limit"])
+        steps = int(record["steps"])
         most_steps = min(end, steps + max(len(each.rows), int(STRETCH / self._work)))
         passes = 0
         if not steps and self._begins_with_pegasos(run, each):

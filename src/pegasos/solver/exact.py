@@ -131,6 +131,9 @@ class ExactSolver:
         """Measure the gap of some columns as they stand, and `run.note` it."""
         raise NotImplementedError
 
+    def conclude(self, run: ExactRun) -> None:
+        """Bring the state up to date, once all columns have stopped."""
+
     def look_multiplications(self, run: ExactRun) -> float:
         """Multiplications of `certify` for all columns, roughly."""
         return float(run.job.problems.n_rows.sum() * run.job.rows.width)
@@ -181,9 +184,10 @@ class ExactSolver:
     def finish(self, run: ExactRun) -> Solution:
         """What is to know of all columns, once all have stopped."""
         clock, state, certificate = self.clock, run.state, None
+        self.conclude(run)
         if run.job.schedule.certified:
             if not clock.timed_out or clock.worth_certifying:
-                self._certify_stale(run)
+                self.certify_stale(run)
             certificate = self._certificate(run)
             run.monitor.record(state, certificate)
         state.columns["limit"][run.converged] = state.columns["steps"][run.converged]
@@ -193,7 +197,8 @@ class ExactSolver:
             self.read_points.read_off(state, at_end=True)
         return Solution(state, run.model(), certificate, run.monitor.history, clock.timed_out, clock.interrupted)
 
-    def _certify_stale(self, run: ExactRun) -> None:
+    def certify_stale(self, run: ExactRun) -> None:
+        """Measure the gaps of columns that have moved since they were last measured."""
         stale = np.flatnonzero(run.certified_at != run.state.columns["steps"])
         if len(stale):
             self.certify(run, stale)
@@ -209,7 +214,7 @@ class ExactSolver:
         hooks, monitor, columns = self.hooks, run.monitor, run.state.columns
         if hooks.record is not None and run.passes >= run.next_check:
             run.next_check = 2 * run.passes
-            self._certify_stale(run)
+            self.certify_stale(run)
             monitor.record(run.state, self._certificate(run))
         if hooks.progress is not None:
             done = (columns["steps"] - run.first_steps) / np.maximum(columns["limit"] - run.first_steps, 1)

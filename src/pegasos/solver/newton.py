@@ -23,7 +23,6 @@ from pegasos.backends.cpu.expansion import LOSS, SLACK
 from pegasos.backends.threads import WORTH_A_THREAD, share_out
 from pegasos.solver.exact import ExactRun, ExactSolver, enough
 from pegasos.solver.expansion import Expansion, Trial
-from pegasos.solver.stream import Solution
 
 GOOD_SLOPE = 0.5  # of the slope at the start: a step of length 1 that leaves no more is taken as it is ...
 SEARCH_SLOPE = 0.1  # ... and a search ends at a point that leaves no more
@@ -32,6 +31,7 @@ LONGER = 10.0  # times the last length, where a search has not yet gone too far
 FIRST_WIDTH = 2.0  # of a margin's kink: scores of 0 lie on the parabola
 NARROWER = 0.35  # a width times so much at least
 WIDER = 0.7  # ... and at most
+NEAR = 0.1  # of the objective of zero: a gap from which an earlier fit is gone on from with narrow widths
 STALLS = 3  # iterations without a better gap or objective: then a column goes on in float64, or ends
 BETTER = 0.9  # a gap that is so much of the best one
 FALLS = 1e-9  # of an objective: a fall that counts
@@ -113,10 +113,9 @@ class NewtonSolver(ExactSolver):
         """None."""
         return 0.0
 
-    def finish(self, run: ExactRun) -> Solution:
-        """What is to know of all columns, once all have stopped."""
+    def conclude(self, run: ExactRun) -> None:
+        """Keep the dual points of the columns at hand."""
         self._leave(run)
-        return super().finish(run)
 
     # --- columns come and go --------------------------------------------------------------------------------------
 
@@ -230,8 +229,11 @@ def _gaps(expansion: Expansion, at: Iterate) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _first_widths(expansion: Expansion, at: Iterate) -> None:
-    """Shrink the widths of columns while their gaps fall by that: an earlier fit may have ended at narrow ones."""
-    places, gaps = np.arange(len(at.models)), np.add(*_gaps(expansion, at))
+    """Shrink the widths of columns while their gaps fall by that: an earlier fit may have ended at narrow ones.
+
+    Far from the optimum they would fall, too, but from there narrow widths mean thousands of short steps.
+    """
+    wide, places, gaps = expansion.widths.copy(), np.arange(len(at.models)), np.add(*_gaps(expansion, at))
     while places.size:
         before = expansion.widths[places].copy()
         expansion.widths[places] *= NARROWER
@@ -244,6 +246,10 @@ def _first_widths(expansion: Expansion, at: Iterate) -> None:
         places = places[better]
         at.take(now, places)
         gaps = np.minimum(gaps, after)
+    far = np.flatnonzero(gaps > NEAR * expansion.columns["zero_objective"])
+    if far.size:
+        expansion.widths[far] = wide[far]
+        at.take(_iterate_of(expansion, expansion.trial(far, None), at.models), far)
 
 
 def _directions(expansion: Expansion, at: Iterate, places: np.ndarray) -> np.ndarray:

@@ -6,10 +6,13 @@ average goes on only over iterates of the same lam.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from pegasos.problem.sampling import Stream
 from pegasos.problem.schedule import Schedule
+from pegasos.rows import Rows
 from pegasos.rules.column import Average, Rule
 from pegasos.rules.state import Position, State, next_turn
 from pegasos.utils.arrays import to_device_of
@@ -18,6 +21,7 @@ CARRIED = (
     "steps", "shrink", "average", "average_start", "window_start", "norm_squared", "dual_linear", "dual_excess",
     "best_dual",
 )  # fmt: skip
+ROUNDING = 1e-5  # of the largest sum: what a long fit in float32 may be off by
 
 
 def check_continues(fresh: State, before: State) -> None:
@@ -31,6 +35,25 @@ def check_continues(fresh: State, before: State) -> None:
         )
     if fresh.rule == Rule.SDCA and before.alpha.shape != fresh.alpha.shape:
         raise ValueError("The state to go on from holds no dual variables of these rows, which sdca needs.")
+
+
+def with_sums_of_alpha(before: State, rows: Rows) -> State:
+    """The state of a dual solver whose sums are what its rows have added.
+
+    Newton's method leaves its model in the sums and a dual point beside it, which are the same at the optimum only;
+    gone on from as they are, a dual solver would prove bounds that are none.
+    """
+    if before.rule != Rule.SDCA or rows.dual or before.alpha.shape != (rows.n_rows, before.sums.shape[1]):
+        return before
+    if not isinstance(before.alpha, np.ndarray):  # on a GPU, where no Newton's method is
+        return before
+    sums = np.zeros(before.sums.shape)
+    for block in rows.blocks():
+        alpha = before.alpha[block.rows]
+        sums[: rows.n_state] += block.values.T @ alpha
+        sums[rows.n_state :] += rows.bias * alpha.sum(axis=0)
+    apart = np.abs(sums - before.sums).max(axis=0) > ROUNDING * np.abs(sums).max(axis=0)
+    return replace(before, sums=np.where(apart, sums, before.sums)) if apart.any() else before
 
 
 def resume(fresh: State, before: State, schedule: Schedule) -> None:

@@ -11,6 +11,8 @@ from pegasos.solver.descent import DescentSolver
 from pegasos.solver.monitor import Hooks
 from pegasos.solver.newton import NewtonSolver
 from pegasos.solver.read_points import ReadPoints
+from pegasos.solver.relay import RelaySolver
+from pegasos.solver.resume import with_sums_of_alpha
 from pegasos.solver.snapshot import SnapshotStore
 from pegasos.solver.stream import Solution, StreamSolver
 
@@ -36,6 +38,7 @@ SOLVERS: dict[str, Any] = {  # by the names that `Job.method` has
     "stream": StreamSolver,
     "dcd": DescentSolver,
     "newton": NewtonSolver,
+    "relay": RelaySolver,
 }
 
 
@@ -66,6 +69,8 @@ def solve(
     clock = Clock(job.schedule.max_time) if clock is None else clock
     solver: Solver = SOLVERS[job.method](hooks, clock, read_points=read_points, snapshots=snapshots)
     with clock.watching_interrupts():
+        if start is not None and job.method != "newton":
+            start = with_sums_of_alpha(start, job.rows)
         run = solver.init(job, start)
         while solver.advance(run):
             pass
