@@ -124,7 +124,7 @@ def test_the_safetensors_library_reads_the_file(multiclass, tmp_path):
     with safe_open(path, "np") as file:
         document = json.loads(file.metadata()["pegasos"])
     np.testing.assert_array_equal(X @ tensors["coef_"].T + tensors["intercept_"], model.decision_function(X))
-    assert document["format"] == 1
+    assert document["format"] == 2
     assert document["class"] == "PegasosClassifier"
 
 
@@ -133,7 +133,7 @@ def test_describe_tells_what_is_in_a_file(multiclass, tmp_path):
     path = tmp_path / "model"
     pegasos.save(make_pipeline(StandardScaler(), pegasos_classifier(kernel="rbf", gamma=0.5)).fit(X, y), path)
     found = describe(path)
-    assert found["format"] == 1
+    assert found["format"] == 2
     assert set(found["versions"]) == {"pegasos", "numpy", "scikit-learn", "python"}
     assert (found["class"], found["kernel"], found["scaler"]) == ("PegasosClassifier", "rbf", "StandardScaler")
     assert found["parameters"]["gamma"] == 0.5

@@ -122,8 +122,8 @@ def test_a_safetensors_file_of_someone_else_is_refused(tmp_path):
 def test_a_newer_format_says_to_update(linear, tmp_path):
     header, document, data = split(linear)
     header["coef_"]["dtype"] = "BF16"  # whatever else is new there
-    raw = join(header, document | {"format": 2, "news": 1}, data)
-    refused(raw, tmp_path / "model", "of format 2, and this version knows formats up to 1; update pegasos")
+    raw = join(header, document | {"format": 3, "news": 1}, data)
+    refused(raw, tmp_path / "model", "of format 3, and this version knows formats up to 2; update pegasos")
     with pytest.raises(ModelFormatError, match="update pegasos"):
         describe(tmp_path / "model")
 
