@@ -165,3 +165,12 @@ def test_tables_of_few_features_end_at_their_optimum_whatever_C(load, scaled, C)
     exact = kind(C=C, solver="newton", tol=1e-7).fit(X, y)
     excess = np.asarray(model.objective_) - np.asarray(exact.objective_)
     assert np.all(excess <= model.dual_gap_ + 1e-9 * np.abs(exact.objective_))
+
+
+@pytest.mark.parametrize("tol", [None, 1e-12])
+@pytest.mark.parametrize("passes", [1, 0.3, 3])
+def test_a_share_of_an_odd_number_of_steps_ends(tol, passes):
+    """Descent takes half of the steps: of 61 rows and one pass that is none that a column can stop at."""
+    X, targets = problem("hinge", n_rows=61)
+    solution = solve(job_of(X, targets, "hinge", [1e-3], max_passes=passes, tol=tol))
+    assert solution.steps.max() <= max(1, passes * 61)

@@ -27,7 +27,8 @@ class RelaySolver(ExactSolver):
         """Descent begins."""
         columns = run.state.columns
         most = SHARE * (columns["limit"] - run.first_steps)
-        self._descent_ends = run.first_steps + np.minimum(np.maximum(PASSES * columns["n_rows"], STEPS), most)
+        steps = np.minimum(np.maximum(PASSES * columns["n_rows"], STEPS), most)
+        self._descent_ends = run.first_steps + np.floor(steps).astype(np.int64)  # a column stops at whole steps
         self._now: ExactSolver = DescentSolver(self.hooks, self.clock)
         self._now.begin(run)
 
