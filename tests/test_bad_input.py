@@ -499,7 +499,8 @@ CHANGES_THE_MODEL = {
     "landmarks": (dict(kernel="rbf", n_landmarks=5), dict(kernel="rbf", n_landmarks=5, landmarks="k-means++")),
     "random_state": (dict(random_state=0), dict(random_state=1)),
 }
-CHANGES_SOMETHING_ELSE = {"max_time", "cache_size", "verbose", "device", "warm_start", "checkpoint", "n_jobs"}  # each has a test
+# each has a test
+CHANGES_SOMETHING_ELSE = {"max_time", "cache_size", "verbose", "device", "warm_start", "checkpoint", "n_jobs"}
 
 
 def test_every_parameter_is_accounted_for():
