@@ -5,6 +5,7 @@ from types import ModuleType
 
 NAMES = (
     "latency",
+    "everyday",
     "busy",
     "engine",
     "kernel_usps",

@@ -62,7 +62,8 @@ class Task:
         return X, np.concatenate([self.y, self.y_test])
 
 
-def _loaded(name: str):
+def loaded(name: str) -> datasets.Dataset:
+    """A data set of the folder PEGASOS_DATA."""
     if not os.environ.get(datasets.FOLDER):
         raise DataMissing(f"set {datasets.FOLDER} to the folder that holds {name}, or use --quick.")
     try:
@@ -72,7 +73,7 @@ def _loaded(name: str):
 
 
 def _with_test_part(title: str, name: str) -> Task:
-    found = _loaded(name)
+    found = loaded(name)
     return Task(title, found.X, found.y, found.X_test, found.y_test)
 
 
@@ -93,21 +94,21 @@ def fashion_mnist() -> Task:
 
 def news20() -> Task:
     """12748 + 3187 sparse rows of length 1 and 62061 features, twenty classes."""
-    found = _loaded("news20")
+    found = loaded("news20")
     X, X_test, y, y_test = train_test_split(found.X, found.y, test_size=0.2, stratify=found.y, random_state=0)
     return Task("news20", X.tocsr(), y, X_test.tocsr(), y_test)
 
 
 def rcv1() -> Task:
     """20000 + 7613 sparse rows of length 1 and 47236 features, two classes; the file has them in random order."""
-    found = _loaded("rcv1")
+    found = loaded("rcv1")
     n = 20_000
     return Task("RCV1 subset", found.X[:n], found.y[:n], found.X[n:], found.y[n:])
 
 
 def covtype() -> Task:
     """522911 + 58101 rows of 54 standardised features, class 2 against the rest."""
-    found = _loaded("covtype")
+    found = loaded("covtype")
     y = (found.y == 2) * 1
     X, X_test, y, y_test = train_test_split(found.X, y, test_size=58_101, random_state=0)
     scaler = StandardScaler().fit(X)

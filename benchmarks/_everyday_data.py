@@ -1,0 +1,84 @@
+"""The rows of the everyday fit: float64, as users have them after a scaler or a vectoriser."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks import _data
+from benchmarks._options import Options
+
+FASHION_ROWS = 10_000  # of 60 000, for which LinearSVC takes minutes
+COVTYPE_ROWS = 50_000
+
+
+class Rows(NamedTuple):
+    """Rows with their labels or targets, and a name with their number."""
+
+    name: str
+    X: Any
+    y: np.ndarray
+
+
+def for_classes(options: Options, only: tuple[str, ...] | None = None) -> list[Rows]:
+    """The tasks of classification, or those of them whose names begin so."""
+    makers = {name: MAKERS[name] for name in QUICK} if options.quick else MAKERS
+    chosen = [name for name in makers if only is None or options.quick or name.startswith(only)]
+    return [_rows(name, *makers[name]()) for name in chosen]
+
+
+def for_regression(options: Options) -> list[Rows]:
+    """One like California housing: skewed features, standardised, and a target that is cut off and has heavy tails."""
+    rng = np.random.default_rng(0)
+    n = 500 if options.quick else 20_000
+    income, rooms, bedrooms = rng.lognormal(1.2, 0.5, n), rng.lognormal(1.6, 0.4, n), rng.lognormal(0.1, 0.15, n)
+    people, household = rng.lognormal(7, 0.8, n), rng.lognormal(1.05, 0.25, n)
+    age, north = rng.uniform(1, 52, n), rng.choice([34.0, 37.5], n) + rng.standard_normal(n)
+    east = -120 - 0.8 * (north - 36) + 0.6 * rng.standard_normal(n)
+    X = np.column_stack([income, age, rooms, bedrooms, people, household, north, east])
+    price = 0.42 * income + 0.01 * age - 0.1 * rooms + 0.5 * bedrooms - 0.13 * (north + east + 84)
+    y = np.clip(price + 0.4 * rng.standard_t(3, n), 0.15, 5.0)
+    return [_rows("California-like", StandardScaler().fit_transform(X), y)]
+
+
+def _rows(name: str, X, y: np.ndarray) -> Rows:
+    return Rows(f"{name}, {X.shape[0]} × {X.shape[1]}", X.astype(np.float64), y)
+
+
+def _of(task: _data.Task) -> tuple[Any, np.ndarray]:
+    return task.X, task.y
+
+
+def _adult() -> tuple[Any, np.ndarray]:
+    found = _data.loaded("adult")
+    return found.X, found.y
+
+
+def _covtype() -> tuple[Any, np.ndarray]:
+    task = _data.covtype().first(COVTYPE_ROWS)
+    return task.X, task.y
+
+
+def _standardised(load: Callable) -> tuple[Any, np.ndarray]:
+    X, y = load(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def _synthetic() -> tuple[Any, np.ndarray]:
+    return _data.noise(100_000, 50, 4, np.random.default_rng(0))
+
+
+MAKERS: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
+    "breast cancer, unscaled": lambda: load_breast_cancer(return_X_y=True),
+    "breast cancer, standardised": lambda: _standardised(load_breast_cancer),
+    "digits, standardised": lambda: _standardised(load_digits),
+    "a9a": _adult,
+    "RCV1": lambda: _of(_data.rcv1()),
+    "news20": lambda: _of(_data.news20()),
+    "covtype": _covtype,
+    "100 000 × 50": _synthetic,
+    "Fashion-MNIST": lambda: _of(_data.fashion_mnist().first(FASHION_ROWS)),
+}
+QUICK = ("breast cancer, standardised", "digits, standardised")

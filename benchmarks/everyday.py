@@ -1,0 +1,122 @@
+"""The everyday fit: scikit-learn's class and ours by the same arguments, defaults included, on the rows as they are.
+
+Who swaps the class and changes nothing else gets a model whose objective is no worse, and sooner. Rows are float64, as
+users have them. Objectives are evaluated in double precision with the intercept penalised, which it is in LinearSVC,
+LinearSVR and ours; LogisticRegression does not penalise it, so that its objective here is a little above its own.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.svm import LinearSVC, LinearSVR
+
+from benchmarks._everyday_data import Rows, for_classes, for_regression
+from benchmarks._fits import Judge
+from benchmarks._objective import LinearObjective
+from benchmarks._options import Options
+from benchmarks._race import Contestant, Record, race
+from benchmarks._rows import Bar, What, against, alone
+from pegasos import PegasosClassifier, PegasosRegressor
+
+TITLE = "The everyday fit: default parameters in the place of scikit-learn's classes"
+BY_DEFAULT = True
+
+SLACK = 1.001  # times the peer's objective
+LEAST, MEAN, SMOOTH, EPOCHS = Bar(least=1), Bar(least=3), Bar(least=1.5), Bar(least=1.5)
+SGD_EPOCHS, SGD_ALPHA = 5, 1e-4
+
+
+class Pair(NamedTuple):
+    """Ours and the peer's class, unfitted, and the loss by which both are judged."""
+
+    ours: Any
+    peer: Any
+    loss: str
+
+
+def run(options: Options) -> dict:
+    """A row for each task and pair, and the geometric means."""
+    rows: list[dict] = []
+    for kind, bar, pairs, tasks in (
+        ("LinearSVC", LEAST, linear_svc, for_classes(options)),
+        ("LogisticRegression", SMOOTH, logistic, for_classes(options, ("a9a", "digits", "100 000 × 50"))),
+        ("LinearSVR", SMOOTH, linear_svr, for_regression(options)),
+    ):
+        of_kind = [row for task in tasks for row in compared(task, pairs(), bar, options)]
+        rows += of_kind
+        if kind == "LinearSVC":
+            rows.append(geometric_mean(of_kind))
+    rows += epochs_of_sgd(options)
+    return {"rows": rows, "settings": {"threads": "as many as BLAS would use", "rows": "float64"}}
+
+
+def linear_svc() -> Iterator[Pair]:
+    """Its two losses; the second is its default."""
+    for loss in ("hinge", "squared_hinge"):
+        yield Pair(PegasosClassifier(loss=loss), LinearSVC() if loss != "hinge" else LinearSVC(loss=loss), loss)
+
+
+def logistic() -> Iterator[Pair]:
+    """Log loss."""
+    yield Pair(PegasosClassifier(loss="log_loss"), LogisticRegression(C=1.0), "log_loss")
+
+
+def linear_svr() -> Iterator[Pair]:
+    """The default of LinearSVR has no tube."""
+    for loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
+        yield Pair(PegasosRegressor(loss=loss, epsilon=0.0), LinearSVR(loss=loss), loss)
+
+
+def compared(task: Rows, pairs: Iterator[Pair], bar: Bar, options: Options) -> Iterator[dict]:
+    """Rows of one task."""
+    for ours, peer, loss in pairs:
+        judge = LinearObjective(task.X, task.y, 1.0 / len(task.y), loss=loss)  # as C = 1 has it
+        one, other = race([fitting(ours, task, judge, mine=True), fitting(peer, task, judge)],
+                          options.times(5), options.threads)  # fmt: skip
+        yield row_of(task, shown(ours), one, other, bar)
+
+
+def row_of(task: Rows, what: str, ours: Record, peer: Record, bar: Bar) -> dict:
+    """Ours beside the peer's, whose objective ours has to reach."""
+    reached = ours.facts["objective"] <= SLACK * peer.facts["objective"]
+    also = {"objective ≤ peer's + 0.1 %": bool(reached)}
+    note = f"relative gap {ours.facts['gap']:.2g}; the peer took {peer.facts['iterations']} iterations"
+    return against(What(what, task.name), ours, peer, bar=bar, also=also, note=note)
+
+
+def fitting(model: Any, task: Rows, judge: Judge, *, mine: bool = False) -> Contestant:
+    """The contestant that fits this model."""
+
+    def facts(fitted: Any) -> dict:
+        gap = {"gap": float(np.max(fitted.relative_gap_))} if mine else {}
+        return judge(fitted) | gap | {"iterations": int(np.max(fitted.n_iter_))}
+
+    fit = lambda: model.fit(task.X, task.y)
+    return Contestant("pegasos" if mine else shown(model), fit, facts, fit if mine else None, ours=mine)
+
+
+def epochs_of_sgd(options: Options) -> Iterator[dict]:
+    """As many passes of the textbook's steps as epochs of SGDClassifier, on one sparse column."""
+    ours = PegasosClassifier(solver="pegasos", lam=SGD_ALPHA, max_iter=SGD_EPOCHS, random_state=options.seed)
+    peer = SGDClassifier(alpha=SGD_ALPHA, max_iter=SGD_EPOCHS, tol=None, random_state=options.seed)
+    for task in for_classes(options, ("a9a", "RCV1")):
+        judge = LinearObjective(task.X, task.y, SGD_ALPHA)
+        one, other = race([fitting(ours, task, judge, mine=True), fitting(peer, task, judge)],
+                          options.times(9), options.threads)  # fmt: skip
+        yield row_of(task, shown(ours), one, other, EPOCHS)
+
+
+def geometric_mean(rows: list[dict]) -> dict:
+    """Of the ratios of these rows, which all have to have met their bars."""
+    ratios = [row["ratio"] for row in rows]
+    mean = float(np.exp(np.mean(np.log(ratios))))
+    record = Record("all", [0.0], [{}])
+    return alone(What("geometric mean of the rows above", "all of them"), record, mean, bar=MEAN,
+                 note=f"least {min(ratios):.2f}, largest {max(ratios):.1f}")  # fmt: skip
+
+
+def shown(model: Any) -> str:
+    """A model as it is written, `random_state` left out."""
+    return str(model.__class__(**{k: v for k, v in model.get_params().items() if k != "random_state"}))
