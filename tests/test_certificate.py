@@ -176,6 +176,12 @@ def test_no_warning_without_tol(binary):
     X, y = binary
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        pegasos_classifier(lam=100.0, max_steps=30, random_state=0).fit(X, y)
+
+
+def test_an_objective_above_that_of_zero_warns_without_a_tol(binary):
+    X, y = binary
+    with pytest.warns(ConvergenceWarning, match="worse than the 1 of a model that is 0 everywhere"):
         pegasos_classifier(lam=1e-3, max_steps=1, random_state=0).fit(X, y)
 
 
@@ -189,7 +195,7 @@ def test_sigmoid_kernel_has_no_certificate(binary):
 
 def test_tol_with_the_sigmoid_kernel_is_refused(binary):
     with pytest.raises(ValueError, match=r"(?s)(tol.*sigmoid|sigmoid.*tol)"):
-        pegasos_classifier(kernel="sigmoid", tol=1e-3).fit(*binary)
+        pegasos_classifier(kernel="sigmoid", tol=1e-2).fit(*binary)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

@@ -26,7 +26,7 @@ def check_finished(folder, reference, result):
     """Assert that a run has ended well, in the model of the reference, and has left nothing else."""
     assert result.status == 0, result.err
     assert_same_file(folder / "model", reference)
-    left = [name for name in tree(folder) if not name.startswith(".model.")]  # a save that was killed
+    left = [name for name in tree(folder) if not name.startswith(".model-")]  # a save that was killed
     assert left == ["model"]
     (folder / "model").unlink()
 

@@ -87,7 +87,7 @@ BAD_WORDS = {
     "no whole number": (["train", "good.csv", "--max-steps", "1.5"], "no whole number"),
     "empty value": (["train", "good.csv", "--lam", ""], "empty value"),
     "several values": (["train", "good.csv", "--lam", "1,2"], "`pegasos tune` tries several"),
-    "lam and C": (["train", "good.csv", "--lam", "1", "--C", "1"], "Give lam or C, not both"),
+    "lam and C": (["train", "good.csv", "--lam", "1", "--C", "1"], "Give --lam or --C, not both"),
     "negative lam": (["train", "good.csv", "--lam", "-1"], "lam"),
     "lam nan": (["train", "good.csv", "--lam", "nan"], "lam"),
     "tiny lam": (["train", "good.csv", "--lam", "1e-300"], "lam must be between"),

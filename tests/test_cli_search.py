@@ -64,8 +64,8 @@ def test_a_comparison_has_errors_objectives_and_gaps(folder):
     result = quick("compare", "digits", "--max-rows", 300, "--json", cwd=folder).fine()
     found = result.json["results"]
     assert list(found) == [
-        "Pegasos, linear", "SDCA, linear", "LinearSVC, hinge", "SGDClassifier", "SVC, linear (SMO)", "Pegasos, rbf",
-        "SDCA, rbf", "SVC, rbf (SMO)",
+        "ours, linear", "Pegasos, linear", "LinearSVC, hinge", "SGDClassifier", "SVC, linear (SMO)", "ours, rbf",
+        "Pegasos, rbf", "SVC, rbf (SMO)",
     ]  # fmt: skip
     for name, row in found.items():
         assert set(row) == {"test error", "training error", "seconds", "objective", "gap"}

@@ -219,7 +219,6 @@ def test_features_that_are_no_numbers_are_said_in_a_sentence():
     [
         (dict(kernel="rbf"), "kernel='rbf' needs n_landmarks here"),
         (dict(n_landmarks=5), "n_landmarks=5 is for kernels"),
-        (dict(C=1.0), "Give lam or C, not both"),
         (dict(multi_class="crammer_singer", loss="log_loss"), "takes loss='hinge'"),
         (dict(tol=None), "The 'tol' parameter"),
         (dict(max_rounds=0), "The 'max_rounds' parameter"),

@@ -20,9 +20,10 @@ for number, parameters in enumerate(json.load(sys.stdin)):
     np.savez(f"found{number}.npz", scores=model.decision_function(X), t=model.t_)
 """
 PARAMETERS = [
-    {"lam": 0.01, "max_iter": 3},
+    {"lam": 0.01, "max_iter": 3, "solver": "pegasos"},
+    {"lam": 0.01, "max_iter": 3, "solver": "dcd"},
     {"lam": 0.01, "max_iter": 2, "solver": "sdca", "average": False},
-    {"lam": 0.01, "max_iter": 2, "kernel": "rbf", "gamma": 0.5},
+    {"lam": 0.01, "max_iter": 2, "kernel": "rbf", "gamma": 0.5, "solver": "pegasos"},
 ]
 
 

@@ -180,7 +180,7 @@ def pair_by_pair(name):
 @pytest.mark.parametrize("cache_size", [None, 0])
 @pytest.mark.parametrize("estimator", [PegasosClassifier, PegasosRegressor])
 def test_models_are_those_of_the_same_function(name, cache_size, estimator):
-    params = dict(lam=0.02, max_iter=5, fit_intercept=False, random_state=0, cache_size=cache_size)
+    params = dict(solver="pegasos", lam=0.02, max_iter=5, fit_intercept=False, random_state=0, cache_size=cache_size)
     y = Y if estimator is PegasosClassifier else X[:, 0]
     model = estimator(kernel=name, **TEXTBOOK[name][0], **params).fit(X, y)
     with warnings.catch_warnings():

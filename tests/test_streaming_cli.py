@@ -124,7 +124,7 @@ def test_a_checkpoint_is_gone_when_the_fit_is_done(folder, tmp_path):
 
 
 def test_the_program_itself_streams_and_stays_silent_in_a_pipe(folder):
-    done = cli("train", "rows.svm", "--stream", "yes", "--max-iter", "2", cwd=folder).fine()
+    done = cli("train", "rows.svm", "--stream", "yes", "--max-iter", "2", "--tol", "none", cwd=folder).fine()
     assert done.err.splitlines() == ["The model is not saved; -o FILE saves it."]
     assert done.lines[0] == "PegasosClassifier on rows.svm"
 

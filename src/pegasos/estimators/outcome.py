@@ -54,9 +54,10 @@ def warn_if_missed(solution, *, tol: float | None, advice: str) -> None:
     above = certificate.objective > ABOVE_ZERO * zero
     if above.any():
         worst = int(np.argmax(np.where(above, certificate.objective - zero, -np.inf)))
+        known = "" if tol is None or np.isnan(gap[worst]) else f", with a relative gap of {gap[worst]:.3g}"
         warn_unconverged(
             f"The objective is {certificate.objective[worst]:.3g} after {steps} steps, worse than the "
-            f"{zero[worst]:.3g} of a model that is 0 everywhere{_in_columns(above)}. {advice}"
+            f"{zero[worst]:.3g} of a model that is 0 everywhere{_in_columns(above)}{known}. {advice}"
         )
     elif tol is not None and (gap > tol).any() and not solution.interrupted:
         ended = "max_time ended the fit" if solution.timed_out else "The fit ended"

@@ -49,9 +49,7 @@ def with_sums_of_alpha(before: State, rows: Rows) -> State:
         return before
     sums = np.zeros(before.sums.shape)
     for block in rows.blocks():
-        alpha = before.alpha[block.rows]
-        sums[: rows.n_state] += block.values.T @ alpha
-        sums[rows.n_state :] += rows.bias * alpha.sum(axis=0)
+        rows.add(block, before.alpha[block.rows].T, sums)
     apart = np.abs(sums - before.sums).max(axis=0) > ROUNDING * np.abs(sums).max(axis=0)
     return replace(before, sums=np.where(apart, sums, before.sums)) if apart.any() else before
 
