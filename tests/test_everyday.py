@@ -135,7 +135,7 @@ def test_the_method_that_is_named_is_taken(name, monkeypatch):
     taken = []
     solver = SOLVERS[name]
     monkeypatch.setitem(SOLVERS, name, lambda *args, **kwargs: taken.append(name) or solver(*args, **kwargs))
-    PegasosClassifier(solver={"stream": "sdca"}.get(name, name)).fit(X, Y)
+    PegasosClassifier(solver={"stream": "sdca", "relay": "auto"}.get(name, name)).fit(X, Y)
     assert taken == [name]
 
 
