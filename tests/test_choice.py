@@ -112,6 +112,15 @@ def test_little_regularisation_leaves_descent_out(loss, container):
     assert passes[1] == 0
 
 
+def test_columns_that_are_done_before_newton_s_method_begins(monkeypatch):
+    """The first descends to its optimum; the second has no need to move, which the look at its rows shows."""
+    descend_for(monkeypatch, 1000)
+    X, targets = problem("epsilon_insensitive")
+    found = solve(job_of(X, np.clip(targets, -EPSILON, EPSILON), "epsilon_insensitive", (1.0, 1e3), tol=1e-3))
+    assert found.certificate.gap.max() <= 1e-3
+    assert not found.model.any()
+
+
 @kinks
 def test_columns_that_descend_soon_are_as_descent_leaves_them(loss):
     X, targets = problem(loss)

@@ -58,6 +58,8 @@ class RelaySolver(ExactSolver):
                 self._now.descend(run, descending, most_passes, self._descent_ends)
                 return
             self.certify_stale(run)
+            if not len(run.running):  # the look has shown that they are done
+                return
             self._go_on_with_newton(run)
         self._now.stretch(run, most_passes)
 
