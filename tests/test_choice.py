@@ -25,8 +25,10 @@ from reference_losses import objective, optimum_of
 
 EPSILON = 0.2
 KINKS = ["hinge", "epsilon_insensitive"]
+SMOOTH = ["squared_hinge", "log_loss", "squared_epsilon_insensitive"]
 
 kinks = pytest.mark.parametrize("loss", KINKS)
+losses = pytest.mark.parametrize("loss", KINKS + SMOOTH)
 
 
 def problem(loss, n_rows=60, seed=0):
@@ -34,7 +36,7 @@ def problem(loss, n_rows=60, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 5)) * np.logspace(-1, 1, 5)
     score = X @ rng.normal(size=5) + rng.normal(size=n_rows) * 3
-    return X, score if loss == "epsilon_insensitive" else np.sign(score)
+    return X, score if loss.endswith("epsilon_insensitive") else np.sign(score)
 
 
 def job_of(X, targets, loss, lams, method="relay", **schedule):
@@ -43,9 +45,14 @@ def job_of(X, targets, loss, lams, method="relay", **schedule):
     problems = Problems(
         labelings=targets[:, None], row_sets=np.ones((len(targets), 1), bool), columns=np.zeros((1, 2), np.intp),
         lam=np.array([0.1]), weights=None, n_classes=2, epsilon=EPSILON,
-        scheme="regression" if loss == "epsilon_insensitive" else "binary",
+        scheme="regression" if loss.endswith("epsilon_insensitive") else "binary",
     ).over_grid(lams)  # fmt: skip
     return Job(rows, problems, Schedule(**schedule), Rule.SDCA, Loss[loss], method=method)
+
+
+def descend_for(monkeypatch, passes):
+    """Let columns descend for so many passes, and those of a large lam begin with Newton's method."""
+    monkeypatch.setattr(relay, "passes_of_descent", lambda rows, loss, pulls: np.where(pulls < 1.0, 0.0, passes))
 
 
 def optimum(X, targets, loss, lam):
@@ -59,9 +66,9 @@ def optimum(X, targets, loss, lam):
     [
         ("hinge", 5, "relay"),
         ("epsilon_insensitive", 5, "relay"),
-        ("squared_hinge", 5, "newton"),
-        ("log_loss", 5, "newton"),
-        ("squared_epsilon_insensitive", NEWTON_UP_TO, "newton"),
+        ("squared_hinge", 5, "relay"),
+        ("log_loss", 5, "relay"),
+        ("squared_epsilon_insensitive", NEWTON_UP_TO, "relay"),
         ("hinge", NEWTON_UP_TO + 1, "dcd"),
         ("squared_hinge", NEWTON_UP_TO + 1, "dcd"),
         ("crammer_singer", 5, "stream"),
@@ -76,12 +83,11 @@ def test_the_method_of_a_fit(loss, n_features, expected, container):
     assert method_for("auto", rows, problems, Loss[loss], in_stream=True) == "stream"
 
 
-@kinks
+@losses
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
-@pytest.mark.parametrize("steps", [60, 600, 6000])
-def test_columns_that_descend_slowly_are_handed_to_newton_s_method(loss, container, steps, monkeypatch):
-    monkeypatch.setattr(relay, "PASSES", 1)
-    monkeypatch.setattr(relay, "STEPS", steps)
+@pytest.mark.parametrize("passes", [0, 1, 10, 100])
+def test_columns_that_descend_slowly_are_handed_to_newton_s_method(loss, container, passes, monkeypatch):
+    descend_for(monkeypatch, passes)
     X, targets = problem(loss)
     lams = (1e-6, 1e-3, 10.0)
     job = job_of(container(X), targets, loss, lams, tol=1e-6, max_passes=1000)
@@ -97,6 +103,24 @@ def test_columns_that_descend_slowly_are_handed_to_newton_s_method(loss, contain
         assert found.certificate.dual[column] <= best.objective + 1e-8
 
 
+@losses
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+def test_little_regularisation_leaves_descent_out(loss, container):
+    job = job_of(container(problem(loss)[0]), problem(loss)[1], loss, (1.0,))
+    passes = relay.passes_of_descent(job.rows, job.loss, np.array([1e-2, 1e6]))
+    assert passes[0] >= 1
+    assert passes[1] == 0
+
+
+def test_columns_that_are_done_before_newton_s_method_begins(monkeypatch):
+    """The first descends to its optimum; the second has no need to move, which the look at its rows shows."""
+    descend_for(monkeypatch, 1000)
+    X, targets = problem("epsilon_insensitive")
+    found = solve(job_of(X, np.clip(targets, -EPSILON, EPSILON), "epsilon_insensitive", (1.0, 1e3), tol=1e-3))
+    assert found.certificate.gap.max() <= 1e-3
+    assert not found.model.any()
+
+
 @kinks
 def test_columns_that_descend_soon_are_as_descent_leaves_them(loss):
     X, targets = problem(loss)
@@ -107,10 +131,9 @@ def test_columns_that_descend_soon_are_as_descent_leaves_them(loss):
     np.testing.assert_array_equal(found.steps, descent.steps)
 
 
-@kinks
+@losses
 def test_limits_and_callbacks_hold_across_the_hand_over(loss, monkeypatch):
-    monkeypatch.setattr(relay, "STEPS", 300)
-    monkeypatch.setattr(relay, "PASSES", 5)
+    descend_for(monkeypatch, 5)
     X, targets = problem(loss)
     passes = []
     after = lambda number, model: passes.append((number, model().shape))

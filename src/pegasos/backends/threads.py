@@ -135,17 +135,21 @@ def _workers(threads: int) -> Iterator[ThreadPoolExecutor]:
 @contextmanager
 def blas_limited(threads: int) -> Iterator[None]:
     """Let BLAS use at most so many threads in here; of several limits at a time the lowest holds."""
+    threads = max(1, threads)
     with _lock:
         if not _limits:
             _unlimited[:] = [library.num_threads for library in _libraries()]
-        _limits.append(max(1, threads))
-        _apply()
+        lower = not _limits or threads < min(_limits)  # else BLAS keeps to this one already
+        _limits.append(threads)
+        if lower:
+            _apply()
     try:
         yield
     finally:
         with _lock:
-            _limits.remove(max(1, threads))
-            _apply()
+            _limits.remove(threads)
+            if not _limits or threads < min(_limits):
+                _apply()
 
 
 def _apply() -> None:
@@ -189,6 +193,12 @@ def share_out(work, items, go_on=None, threads: int | None = None) -> bool:
     says no ends the work. Returns whether all is done.
     """
     threads = min(blas_threads() if threads is None else threads, len(items))
+    if threads <= 1:
+        for number, item in enumerate(items):
+            if number and go_on is not None and not go_on(number / len(items)):
+                return False
+            work(item)
+        return True
     left, lock, state = iter(enumerate(items)), threading.Lock(), {"stopped": False}
 
     def take_turns(_):
@@ -206,14 +216,11 @@ def share_out(work, items, go_on=None, threads: int | None = None) -> bool:
                 state["stopped"] = True
                 raise
 
-    if threads <= 1:
-        take_turns(0)
-    else:
-        with _workers(threads) as pool:
-            try:
-                for _ in pool.map(take_turns, range(threads)):
-                    pass
-            except BaseException:  # Ctrl-C
-                state["stopped"] = True
-                raise
+    with _workers(threads) as pool:
+        try:
+            for _ in pool.map(take_turns, range(threads)):
+                pass
+        except BaseException:  # Ctrl-C
+            state["stopped"] = True
+            raise
     return not state["stopped"]

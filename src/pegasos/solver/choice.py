@@ -21,6 +21,4 @@ def method_for(solver: str, rows: Rows, problems: Problems, loss: Loss, *, in_st
         return "stream"
     if solver in LINEAR_SOLVERS:
         return solver
-    if rows.n_state > NEWTON_UP_TO:
-        return "dcd"
-    return "relay" if loss.has_kink else "newton"
+    return "dcd" if rows.n_state > NEWTON_UP_TO else "relay"

@@ -23,7 +23,6 @@ from pegasos.solver.resume import check_continues
 from pegasos.solver.snapshot import SnapshotStore
 from pegasos.solver.stream import Solution
 
-OF_OBJECTIVE = 10.0  # times tol: the largest gap as a part of the objective, which may be far below that of zero
 ROUNDING = 1e-13  # the gap that is as good as none, for fits without a tol
 LOOK_RESERVE = 1.5  # times what a look at all rows should take: the time kept free for the last one
 
@@ -40,8 +39,6 @@ class ExactRun:
         As last certified, when `steps` were as in `certified_at`.
     converged : ndarray of bool, shape (n_columns,)
         Columns whose gap is small enough.
-    of_objective : float
-        See `enough`.
     own : Any
         What the solver keeps for itself.
     """
@@ -56,7 +53,6 @@ class ExactRun:
     dual: np.ndarray
     certified_at: np.ndarray
     converged: np.ndarray
-    of_objective: float
     passes: int = 0
     next_check: int = 1
     own: Any = field(default=None)
@@ -81,15 +77,13 @@ class ExactRun:
         self.objective[column] = objective
         self.dual[column] = max(dual, self.dual[column], 0.0)
         self.certified_at[column] = record["steps"]
-        self.converged[column] = objective - self.dual[column] <= enough(
-            objective, record["zero_objective"], tol, self.of_objective
-        )
+        self.converged[column] = objective - self.dual[column] <= enough(objective, record["zero_objective"], tol)
 
 
-def enough(objective: float, zero_objective: float, tol: float | None, of_objective: float = OF_OBJECTIVE) -> float:
-    """The gap at which a column is done: `tol` of the zero model's objective, and at most so many times of its own."""
+def enough(objective: float, zero_objective: float, tol: float | None) -> float:
+    """The gap at which a column is done: `tol` of its objective, and of the zero model's, which may be far above it."""
     zero = zero_objective if zero_objective > 0 else 1.0
-    return ROUNDING * zero if tol is None else tol * min(zero, of_objective * max(objective, ROUNDING * zero))
+    return ROUNDING * zero if tol is None else tol * min(zero, max(objective, ROUNDING * zero))
 
 
 class ExactSolver:
@@ -105,8 +99,6 @@ class ExactSolver:
     snapshots : None
         These solvers keep none: fits with a checkpoint go to others.
     """
-
-    of_objective = OF_OBJECTIVE
 
     def __init__(
         self, hooks: Hooks | None = None, clock: Clock | None = None, *, read_points: ReadPoints | None = None,
@@ -159,7 +151,6 @@ class ExactSolver:
             monitor=Monitor(self.clock, self.hooks, columns["zero_objective"]),
             objective=np.full(n_columns, np.nan), dual=np.zeros(n_columns),
             certified_at=np.full(n_columns, -1), converged=np.zeros(n_columns, bool),
-            of_objective=self.of_objective,
         )  # fmt: skip
         self.begin(run)
         return run

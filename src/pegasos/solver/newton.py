@@ -17,8 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotrs
 
+from pegasos.backends import cpu
 from pegasos.backends.cpu.expansion import LOSS, SLACK
 from pegasos.backends.threads import WORTH_A_THREAD, share_out
 from pegasos.solver.exact import ExactRun, ExactSolver, enough
@@ -27,7 +28,6 @@ from pegasos.solver.expansion import Expansion, Trial
 GOOD_SLOPE = 0.5  # of the slope at the start: a step of length 1 that leaves no more is taken as it is ...
 SEARCH_SLOPE = 0.1  # ... and a search ends at a point that leaves no more
 SEARCH_STEPS = 40
-LONGER = 10.0  # times the last length, where a search has not yet gone too far
 FIRST_WIDTH = 2.0  # of a margin's kink: scores of 0 lie on the parabola
 NARROWER = 0.35  # a width times so much at least
 WIDER = 0.7  # ... and at most
@@ -84,12 +84,7 @@ class Batch:
 
 
 class NewtonSolver(ExactSolver):
-    """Newton's method for dense and CSR rows under a linear model; an iteration counts as a pass.
-
-    Its last iterations gain digits each, so columns end at a gap that is `tol` of their own objective.
-    """
-
-    of_objective = 1.0
+    """Newton's method for dense and CSR rows under a linear model; an iteration counts as a pass."""
 
     def begin(self, run: ExactRun) -> None:
         """The first columns, at the models they start from."""
@@ -195,7 +190,7 @@ class NewtonSolver(ExactSolver):
             run.note(column, objectives[p], objectives[p] - gaps[p])
             if run.job.loss.has_kink and run.dual[column] > before:  # a later point need not be as good
                 expansion.coefficients(p, run.alpha[column])
-            aims[p] = enough(objectives[p], columns["zero_objective"][p], tol, self.of_objective)
+            aims[p] = enough(objectives[p], columns["zero_objective"][p], tol)
         gaps[places] = (run.objective - run.dual)[batch.chosen[places]]
         self._note_stalls(run, batch, gaps)
         ended = run.converged | (records["steps"] >= records["limit"])
@@ -266,30 +261,20 @@ def _directions(expansion: Expansion, at: Iterate, places: np.ndarray) -> np.nda
 
 def _search(expansion: Expansion, at: Iterate, places, directions, slopes) -> np.ndarray:
     """Lengths of steps at which objectives have fallen and slopes are small, by Newton's method between bounds."""
-    lam, n_rows = expansion.columns["lam"], expansion.columns["n_rows"]
-    norm, linear, square = (
-        lam * np.einsum("pj,pj->p", left, right)
-        for left, right in ((at.models, at.models), (at.models, directions), (directions, directions))
+    norms = np.column_stack(
+        [
+            np.einsum("pj,pj->p", left, right) * expansion.columns["lam"]
+            for left, right in ((at.models, at.models), (at.models, directions), (directions, directions))
+        ]
     )
-    low, high, lengths = np.zeros(len(lam)), np.full(len(lam), np.inf), np.ones(len(lam))
-    highest = at.objectives + ROUNDING * np.abs(at.objectives)
+    goals = np.column_stack([at.objectives + ROUNDING * np.abs(at.objectives), SEARCH_SLOPE * np.abs(slopes)])
+    bounds, lengths, places = np.tile([0.0, np.inf], (len(slopes), 1)), np.ones(len(slopes)), places.copy()
     for _ in range(SEARCH_STEPS):
-        value, slope, bend = expansion.along(places, lengths).T / n_rows
-        value += norm / 2 + lengths * linear + lengths**2 / 2 * square
-        slope, bend = slope + linear + lengths * square, bend + square
-        too_far = (slope > 0.0) | (value > highest)
-        places = places[((np.abs(slope) > SEARCH_SLOPE * np.abs(slopes)) | (value > highest))[places]]
+        sums = expansion.along(places, lengths)
+        places = places[: cpu.closer_lengths(places, expansion.columns, sums, norms, goals, bounds, lengths)]
         if not places.size:
             return lengths
-        for p in places:
-            (high if too_far[p] else low)[p] = lengths[p]
-            after = lengths[p] - slope[p] / bend[p] if bend[p] > 0.0 else np.inf
-            if high[p] == np.inf:
-                after = min(after, LONGER * lengths[p])
-            elif not low[p] < after < high[p]:
-                after = 0.5 * (low[p] + high[p])
-            lengths[p] = after
-    lengths[places] = low[places]
+    lengths[places] = bounds[places, 0]
     return lengths
 
 
@@ -306,15 +291,17 @@ def _narrow(batch: Batch, aims: np.ndarray, by_slope: np.ndarray, by_width: np.n
 
 
 def solution_of(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The solution of a positive definite system; where rounding has made it indefinite, the diagonal is raised."""
+    """The solution of a positive definite system; where rounding has made it indefinite, the diagonal is raised.
+
+    Only the numbers on and below the diagonal are looked at.
+    """
     diagonal, raised = matrix.diagonal().copy(), 1e-14
     while True:
-        try:
-            factor = np.linalg.cholesky(matrix)
-            break
-        except np.linalg.LinAlgError:
-            raised *= 100.0
-            if not np.isfinite(diagonal).all() or raised > 1e10:
-                return right
-            matrix.flat[:: len(matrix) + 1] = diagonal * (1.0 + raised) + np.finfo(float).tiny
-    return solve_triangular(factor, solve_triangular(factor, right, lower=True), lower=True, trans=1)
+        factor, failed = dpotrf(matrix.T, lower=0)  # as LAPACK has it, column after column
+        if not failed:
+            solution = dpotrs(factor, right, lower=0)[0]
+            return solution if np.isfinite(solution).all() else right
+        raised *= 100.0
+        if not np.isfinite(diagonal).all() or raised > 1e10:
+            return right
+        matrix.flat[:: len(matrix) + 1] = diagonal * (1.0 + raised) + np.finfo(float).tiny

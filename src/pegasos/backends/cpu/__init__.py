@@ -1,9 +1,8 @@
 """CPU backend: Numba loops over arrays and scalars, compiled when they are first needed and kept on disk.
 
 `operations` has the functions of `pegasos.backends.api.Backend`; `direct_steps`, `row_steps`, `direct_losses`,
-`row_losses`, `dense_sizes` and `row_squares` are loops over dense and CSR rows that this backend alone has.
-`operations` has the functions of `pegasos.backends.api.Backend`; `direct_steps`, `row_steps`, `direct_losses` and
-`row_losses`, and those of `expansion` and `gathering`, are loops over dense and CSR rows that this backend alone has.
+`row_losses`, `dense_sizes` and `row_squares`, and those of `descent`, `expansion` and `gathering`, are loops over dense
+and CSR rows that this backend alone has.
 """
 
 from pegasos.backends.cpu.arrays import (
@@ -20,7 +19,7 @@ from pegasos.backends.cpu.arrays import (
 )
 from pegasos.backends.cpu.batches import count_violations, scatter_rows
 from pegasos.backends.cpu.descent import descend, look_at_rows, pegasos_pass
-from pegasos.backends.cpu.expansion import coefficients, dense_expansion, line_sums, sparse_expansion
+from pegasos.backends.cpu.expansion import closer_lengths, coefficients, dense_expansion, line_sums, sparse_expansion
 from pegasos.backends.cpu.gathering import dense_gather, sparse_gather, sparse_gram
 from pegasos.backends.cpu.operations import (
     add_losses,
@@ -46,6 +45,7 @@ __all__ = [
     "batch_pulls",
     "block_steps",
     "close_columns",
+    "closer_lengths",
     "coefficients",
     "columns_to_change",
     "columns_to_read",

@@ -10,6 +10,7 @@ from pegasos.backends.cpu.loops import SUMS, jit
 from pegasos.utils.jit_part import jit_part
 
 CHUNK = 64  # rows that stay in the cache while column after column meets them
+LONGER = 10.0  # times the last length, where a search has not yet gone too far
 LOSS, SMOOTHED, SLACK, CURVED, CHANGED = range(5)  # places in the sums of a column
 
 
@@ -119,6 +120,35 @@ def line_sums(
         sums[p, 0] += total
         sums[p, 1] += slope
         sums[p, 2] += bend
+
+
+@jit()
+def closer_lengths(places, columns, sums, norms, goals, bounds, lengths):
+    """Move the lengths of line searches by Newton's method between bounds (P, 2); those that go on come first.
+
+    `sums` (P, 3) are those of `line_sums` at the lengths, `norms` (P, 3) lam times the inner products of model and
+    direction, and `goals` (P, 2) what the objective and the size of the slope are to be at most. Returns how many of
+    the `places` go on.
+    """
+    left = 0
+    for q in range(places.size):
+        p = places[q]
+        n_rows, length = columns[p].n_rows, lengths[p]
+        value = sums[p, 0] / n_rows + 0.5 * norms[p, 0] + length * (norms[p, 1] + 0.5 * length * norms[p, 2])
+        slope = sums[p, 1] / n_rows + norms[p, 1] + length * norms[p, 2]
+        bend = sums[p, 2] / n_rows + norms[p, 2]
+        if abs(slope) <= goals[p, 1] and value <= goals[p, 0]:
+            continue
+        places[left] = p
+        left += 1
+        bounds[p, 1 if slope > 0.0 or value > goals[p, 0] else 0] = length
+        after = length - slope / bend if bend > 0.0 else np.inf
+        if bounds[p, 1] == np.inf:
+            after = min(after, LONGER * length)
+        elif not bounds[p, 0] < after < bounds[p, 1]:
+            after = 0.5 * (bounds[p, 0] + bounds[p, 1])
+        lengths[p] = after
+    return left
 
 
 @jit()
