@@ -1,0 +1,221 @@
+"""`solve_duals`: the duals of kernel machines to their optimum, all columns over one cache of kernel rows.
+
+Each column moves the variables that violate its conditions most (`pegasos.backends.cpu.active_set`) until a kernel row
+is missing. Then the missing rows of all columns, and those of the strongest violators that have none, are computed in
+one product. Variables at a bound that cannot move are set aside, and looked at again before the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pegasos.backends.cpu import dual_columns
+from pegasos.backends.threads import share_out, threads_limited
+from pegasos.rows.row_cache import BLOCK, KernelRowCache
+from pegasos.solver.clock import Clock
+from pegasos.solver.dual_column import NARROWING, WIDEST_GOAL, DualColumn, Status
+from pegasos.solver.dual_problem import Bounds, DualProblem, DualSolution, Stop
+from pegasos.solver.monitor import Hooks
+
+WORTH_THREADS = 2e4  # variables that move in all columns
+VARIABLES_AT_ONCE = 4096  # whose slopes one thread computes anew
+LEAST_GOAL = 1e-11  # the violation that is as good as none, as a part of the largest linear term
+
+
+def solve_duals(
+    problems: Sequence[DualProblem], kernel_rows: KernelRowCache, stop: Stop | None = None,
+    clock: Clock | None = None, hooks: Hooks | None = None,
+) -> list[DualSolution]:  # fmt: skip
+    """Solve some columns.
+
+    Parameters
+    ----------
+    problems : sequence of DualProblem
+    kernel_rows : KernelRowCache
+    stop : Stop, optional
+    clock : Clock, optional
+        Time limit and Ctrl-C; the columns end where they are.
+    hooks : Hooks, optional
+        `progress` is called with the part of the columns that are done; True ends the steps.
+    """
+    clock = Clock(None) if clock is None else clock
+    run = DualRun(problems, kernel_rows, Stop() if stop is None else stop)
+    progress = None if hooks is None else hooks.progress
+    with threads_limited(), clock.watching_interrupts():
+        run.begin()
+        while run.running and not clock.is_up():
+            run.advance()
+            if progress is not None and progress(run.part_done) is True:
+                break
+        run.finish()
+    return run.solutions()
+
+
+@dataclass
+class DualRun:
+    """Columns on the way."""
+
+    problems: Sequence[DualProblem]
+    cache: KernelRowCache
+    stop: Stop
+    columns: list[DualColumn] = field(init=False)
+    converged: list[bool] = field(init=False)
+
+    def __post_init__(self):
+        self.columns = [DualColumn(problem, self.cache.diagonal) for problem in self.problems]
+        self.converged = [False] * len(self.columns)
+
+    @property
+    def running(self) -> list[int]:
+        """Numbers of the columns that are not done."""
+        return [number for number, column in enumerate(self.columns) if column.status != Status.DONE]
+
+    @property
+    def part_done(self) -> float:
+        """The part of the columns that are done."""
+        return 1.0 - len(self.running) / max(1, len(self.columns))
+
+    def begin(self) -> None:
+        """Find the slopes at the start."""
+        self._complete([column for column in self.columns if column.beta.any()])
+        for number, column in enumerate(self.columns):
+            column.activate()
+            self._set_goal(number)
+
+    def advance(self) -> None:
+        """Let each column go on until it misses a row or a look at it is due, and give all what they wait for."""
+        running, cache = self.running, self.cache
+        cache.now += 2
+        most = self.stop.most_steps
+
+        def steps(number: int) -> None:
+            self.columns[number].advance(cache, most, self._wanted_gap(number))
+
+        at_work = sum(self.columns[number].n_active for number in running)
+        share_out(steps, running, threads=None if at_work >= WORTH_THREADS else 1)
+        self._fetch([self.columns[number] for number in running if self.columns[number].status == Status.ROW])
+        self._look([number for number in running if self.columns[number].status == Status.LOOK])
+
+    def finish(self) -> None:
+        """Measure columns that were stopped on the way."""
+        cut = self.running
+        self._complete([self.columns[number] for number in cut])
+        for number in cut:
+            column = self.columns[number]
+            column.activate()
+            column.bounds = column.measure(self._wanted_gap(number))
+
+    def solutions(self) -> list[DualSolution]:
+        """Where the columns are, all of which have been measured."""
+        return [
+            DualSolution(
+                column.beta.copy(), column.bounds.intercepts, column.bounds.objective, column.bounds.gap,
+                column.bounds.violation, column.steps, converged, column.scores,
+            )
+            for column, converged in zip(self.columns, self.converged, strict=True)
+        ]  # fmt: skip
+
+    # --- what columns wait for --------------------------------------------------------------------------------------
+
+    def _fetch(self, waiting: list[DualColumn]) -> None:
+        """Compute the rows that columns wait for, and with them those of the strongest violators."""
+        if not waiting:
+            return
+        wanted = np.unique([column.wanted for column in waiting])
+        room = -len(wanted) % BLOCK
+        others = np.empty(0, np.intp)
+        if room:
+            each = -(-room // len(waiting)) + 1
+            found = [column.strongest_missing(self.cache, each) for column in waiting]
+            ranks = np.concatenate([np.arange(len(rows)) for rows in found])
+            rows = np.concatenate(found)[np.argsort(ranks, kind="stable")]
+            _, first = np.unique(rows, return_index=True)
+            rows = rows[np.sort(first)]
+            others = rows[~np.isin(rows, wanted)]
+        self.cache.fetch(wanted, others)
+        for column in waiting:
+            column.status = Status.STEPS
+
+    def _look(self, numbers: list[int]) -> None:
+        """Look at all variables of some columns: they are done, or go on with all of them."""
+        partial = [number for number in numbers if self.columns[number].n_active < self.columns[number].n_variables]
+        self._complete([self.columns[number] for number in partial])
+        for number in numbers:
+            column = self.columns[number]
+            if number in partial:
+                column.activate()
+            self._judge(number, column)
+
+    def _judge(self, number: int, column: DualColumn) -> None:
+        before = column.bounds
+        bounds = column.bounds = column.measure(self._wanted_gap(number))
+        stop, wanted = self.stop, self._wanted_gap(number)
+        done = bounds.gap <= wanted if stop.wanted_gap is not None else False
+        done |= stop.violation is not None and bounds.violation <= stop.violation
+        exhausted = column.steps >= stop.most_steps or bounds.violation <= column.floor
+        stuck = column.steps == column.steps_at_look
+        column.steps_at_look = column.steps
+        if done or exhausted or (stuck and bounds.violation >= before.violation):
+            column.status, self.converged[number] = Status.DONE, bool(done or bounds.violation <= column.floor)
+            return
+        column.status = Status.STEPS
+        if stop.wanted_gap is not None and bounds.violation <= column.goal:
+            column.goal = max(NARROWING * column.goal, column.floor)
+
+    def _set_goal(self, number: int) -> None:
+        """How small violations have to be for a first look at all variables."""
+        column, stop = self.columns[number], self.stop
+        bounds = column.measure(-np.inf)
+        column.floor = LEAST_GOAL * max(1.0, float(np.abs(column.linear).max(initial=0.0)))
+        if stop.wanted_gap is None:
+            assert stop.violation is not None
+            column.goal = stop.violation
+        else:
+            column.goal = max(WIDEST_GOAL * bounds.violation, column.floor)
+
+    def _wanted_gap(self, number: int) -> float:
+        if self.stop.wanted_gap is None:
+            return -np.inf
+        bounds: Bounds = self.columns[number].bounds
+        return self.stop.wanted_gap(number, bounds.primal)
+
+    def _complete(self, columns: list[DualColumn]) -> None:
+        """Compute the slopes of the variables that do not move."""
+        cache, jobs = self.cache, []
+        for column in columns:
+            if column.n_active:
+                column.gather()
+            aside = column.set_aside_variables() if column.n_active else np.arange(column.n_variables)
+            column.smooth[aside] = column.ridge[aside] * column.beta[aside] - column.linear[aside]
+            jobs.append((column, aside, np.ascontiguousarray(column.rows[aside]), column.coefficients(cache.n_rows)))
+        if not jobs:
+            return
+        support = np.flatnonzero(np.any([coefficients != 0 for *_, coefficients in jobs], axis=0))
+        at_once = max(BLOCK, self.cache.capacity // 2)
+        for first in range(0, len(support), at_once):
+            rows = support[first : first + at_once]
+            cache.now += 2
+            cache.last_use[cache.slots[rows[cache.slots[rows] >= 0]]] = cache.now
+            cache.fetch(cache.missing(rows))
+            self._add(jobs, rows)
+
+    def _add(self, jobs: list, rows: np.ndarray) -> None:
+        """Add what these kernel rows are to the slopes."""
+        cache, parts = self.cache, []
+        for column, aside, aside_rows, coefficients in jobs:
+            own = rows[coefficients[rows] != 0]
+            for first in range(0, len(aside), VARIABLES_AT_ONCE):
+                some = slice(first, first + VARIABLES_AT_ONCE)
+                parts.append((column, aside[some], aside_rows[some], cache.slots[own], coefficients[own]))
+
+        def add(part) -> None:
+            column, aside, aside_rows, slots, coefficients = part
+            slopes = column.smooth[aside]
+            dual_columns.add_kernel_rows(slopes, aside_rows, slots, coefficients, cache.cached)
+            column.smooth[aside] = slopes
+
+        work = sum(len(part[1]) * len(part[3]) for part in parts)
+        share_out(add, parts, threads=None if work >= 1e6 else 1)
