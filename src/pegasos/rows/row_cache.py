@@ -58,13 +58,11 @@ class KernelRowCache:
         self.diagonal = np.asarray(kernel.diagonal(X, squares), np.float64)
         if matrix is None and kernel.is_precomputed and X.dtype == np.float32:
             matrix = X.T if X.flags.f_contiguous else X  # symmetric, and rows are read
-        if matrix is not None and matrix.dtype == np.float32 and matrix.flags.c_contiguous:
-            self.cached, self.n_used = matrix, n_rows
+        if matrix is not None:
+            self.cached, self.n_used = np.ascontiguousarray(matrix, np.float32), n_rows
             self.slots = self.row_of = np.arange(n_rows)
             self.last_use = np.zeros(n_rows, np.int64)
             return
-        if matrix is not None:
-            raise ValueError("A known kernel matrix has to be float32, row by row.")
         capacity = int(min(n_rows, max(cache_bytes / (4 * n_rows), LEAST_ROWS)))
         self.cached = np.empty((capacity, n_rows), np.float32)
         self.slots, self.row_of = np.full(n_rows, -1, np.intp), np.full(capacity, -1, np.intp)

@@ -24,6 +24,8 @@ class Status(Enum):
     STEPS = "more steps"
     ROW = "a kernel row"
     LOOK = "a look at all variables"
+    TURN = "another column, at whose end it begins"
+    LEAVE = "leave to take more steps"
     DONE = "nothing"
 
 
@@ -41,6 +43,8 @@ class DualColumn:
     status : Status
     wanted : int
         The kernel row that is missing.
+    most_steps, limit : float
+        Steps after which it waits for leave to take more, and after which it ends.
     """
 
     def __init__(self, problem: DualProblem, diagonal: np.ndarray):
@@ -59,11 +63,18 @@ class DualColumn:
         self.violation, self.goal, self.bounds = np.inf, 0.0, Bounds(0.0, np.inf, np.inf, np.zeros(0))
         self.own = np.empty(n, np.float32)
         self.n_active, self.floor, self.steps_at_look = 0, 0.0, -1
+        self.seen: Bounds | None = None
+        self.most_steps = self.limit = np.inf
 
     @property
     def n_variables(self) -> int:
         """Number of variables."""
         return len(self.rows)
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return self.status == Status.DONE
 
     # --- all variables ----------------------------------------------------------------------------------------------
 
@@ -93,6 +104,18 @@ class DualColumn:
         mask[self.member[: self.n_active]] = False
         return np.flatnonzero(mask)
 
+    def values_of_all(self) -> np.ndarray:
+        """The values of all variables as they stand."""
+        values = self.beta.copy()
+        if self.n_active:
+            values[self.member[: self.n_active]] = self.values[: self.n_active]
+        return values
+
+    def begin_from(self, other: DualColumn) -> None:
+        """Begin at the end of a column of the same rows, whose bounds are as narrow or narrower."""
+        self.beta = other.beta.copy()
+        self.smooth = other.scores - self.linear + self.ridge * self.beta
+
     def coefficients(self, n_rows: int) -> np.ndarray:
         """Σ β of each kernel row."""
         return np.bincount(self.rows, weights=self.beta, minlength=n_rows)
@@ -104,12 +127,12 @@ class DualColumn:
 
     # --- steps ------------------------------------------------------------------------------------------------------
 
-    def advance(self, cache: KernelRowCache, most_steps: float, wanted_gap: float) -> None:
+    def advance(self, cache: KernelRowCache, wanted_gap: float) -> None:
         """Take steps until a row is missing, a look at all variables is due, or others want to be served, too."""
         to_shrink = min(self.n_variables, STEPS_TO_SHRINK)
         left = WORK_OF_A_ROUND
         while left > 0:
-            n_steps = int(min(to_shrink - self.since, most_steps - self.steps))
+            n_steps = int(max(0, min(to_shrink - self.since, self.most_steps - self.steps)))
             why, place, steps, self.violation = self._step(cache, n_steps)
             self.steps += steps
             self.since += steps
@@ -117,13 +140,16 @@ class DualColumn:
             if why == active_set.MISSING:
                 self.status, self.wanted = Status.ROW, int(self.active_rows[place])
                 return
-            if why != active_set.OUT_OF_STEPS or self.steps >= most_steps:
+            if why != active_set.OUT_OF_STEPS or self.steps >= self.limit:
                 self.status = Status.LOOK
                 return
-            self.since = 0
-            self.shrink()
-            if self.estimate() <= SAFETY * wanted_gap:
-                self.status = Status.LOOK
+            if self.since >= to_shrink:
+                self.shrink()
+                if self.estimate() <= SAFETY * wanted_gap:
+                    self.status = Status.LOOK
+                    return
+            if self.steps >= self.most_steps:
+                self.status = Status.LEAVE
                 return
         self.status = Status.STEPS
 
@@ -157,6 +183,17 @@ class DualColumn:
         if not self.keeps_sums:
             least = active_set.LEAST_CURVATURE
             self.inverse_root = 1.0 / np.sqrt(np.maximum(self.diagonal[: self.n_active], least))
+
+    def restore_bounds(self) -> None:
+        """Set what follows from which variables move."""
+        some, member = slice(0, self.n_active), self.member[: self.n_active]
+        self.active_rows[some], self.lows[some], self.highs[some] = (
+            self.rows[member],
+            self.low[member],
+            self.high[member],
+        )
+        self.diagonal[some], self.ridges[some] = self.curvature[member], self.ridge[member]
+        self._note_roots()
 
     def extremes(self, first: int, end: int) -> tuple[float, float]:
         """The least slope up and the largest down of some variables that move."""
@@ -196,6 +233,14 @@ class DualColumn:
         if not self.keeps_sums:
             return self._gap(np.zeros(1))
         return self._gap(np.array([self.intercept(*segment) for segment in self.segments]))
+
+    def present_intercept(self) -> float:
+        """The intercept of the first segment: as measured at the end, or what its moving variables tell."""
+        if not self.keeps_sums:
+            return 0.0
+        if self.done:
+            return float(self.bounds.intercepts[0])
+        return self.intercept(*self.segments[0]) if self.n_active else 0.0
 
     def _gap(self, intercepts: np.ndarray) -> float:
         return dual_columns.gap_at(

@@ -7,8 +7,8 @@ one product. Variables at a bound that cannot move are set aside, and looked at 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -54,24 +54,44 @@ def solve_duals(
     return run.solutions()
 
 
-@dataclass
 class DualRun:
-    """Columns on the way."""
+    """Columns on the way.
 
-    problems: Sequence[DualProblem]
-    cache: KernelRowCache
-    stop: Stop
-    columns: list[DualColumn] = field(init=False)
-    converged: list[bool] = field(init=False)
+    Parameters
+    ----------
+    problems : sequence of DualProblem
+    cache : KernelRowCache
+    stop : Stop
+    predecessors : sequence of int, optional
+        For each column the one at whose end it begins, of the same rows and linear terms; -1: none.
+    """
 
-    def __post_init__(self):
-        self.columns = [DualColumn(problem, self.cache.diagonal) for problem in self.problems]
+    def __init__(
+        self, problems: Sequence[DualProblem], cache: KernelRowCache, stop: Stop,
+        predecessors: Sequence[int] | None = None,
+    ):  # fmt: skip
+        self.cache, self.stop = cache, stop
+        self.columns = [DualColumn(problem, cache.diagonal) for problem in problems]
         self.converged = [False] * len(self.columns)
+        self.successors: dict[int, int] = {}
+        for number, column in enumerate(self.columns):
+            column.most_steps = column.limit = stop.most_steps
+            if predecessors is not None and predecessors[number] >= 0:
+                self.successors[predecessors[number]] = number
+                column.status = Status.TURN
 
     @property
     def running(self) -> list[int]:
         """Numbers of the columns that are not done."""
-        return [number for number, column in enumerate(self.columns) if column.status != Status.DONE]
+        return [number for number, column in enumerate(self.columns) if not column.done]
+
+    @property
+    def ready(self) -> list[int]:
+        """Numbers of the columns that can take steps, those that had to wait for leave and have it now, too."""
+        for column in self.columns:
+            if column.status == Status.LEAVE and column.steps < column.most_steps:
+                column.status = Status.STEPS
+        return [number for number, column in enumerate(self.columns) if column.status == Status.STEPS]
 
     @property
     def part_done(self) -> float:
@@ -80,33 +100,41 @@ class DualRun:
 
     def begin(self) -> None:
         """Find the slopes at the start."""
-        self._complete([column for column in self.columns if column.beta.any()])
-        for number, column in enumerate(self.columns):
-            column.activate()
-            self._set_goal(number)
+        columns = [column for column in self.columns if column.status == Status.STEPS]
+        self._complete([column for column in columns if column.beta.any()])
+        for column in columns:
+            self._begin(column)
 
     def advance(self) -> None:
         """Let each column go on until it misses a row or a look at it is due, and give all what they wait for."""
-        running, cache = self.running, self.cache
+        ready, cache = self.ready, self.cache
         cache.now += 2
-        most = self.stop.most_steps
 
         def steps(number: int) -> None:
-            self.columns[number].advance(cache, most, self._wanted_gap(number))
+            self.columns[number].advance(cache, self._wanted_gap(number))
 
-        at_work = sum(self.columns[number].n_active for number in running)
-        share_out(steps, running, threads=None if at_work >= WORTH_THREADS else 1)
-        self._fetch([self.columns[number] for number in running if self.columns[number].status == Status.ROW])
-        self._look([number for number in running if self.columns[number].status == Status.LOOK])
+        at_work = sum(self.columns[number].n_active for number in ready)
+        share_out(steps, ready, threads=None if at_work >= WORTH_THREADS else 1)
+        self._fetch([self.columns[number] for number in ready if self.columns[number].status == Status.ROW])
+        self._look([number for number in ready if self.columns[number].status == Status.LOOK])
 
     def finish(self) -> None:
         """Measure columns that were stopped on the way."""
         cut = self.running
-        self._complete([self.columns[number] for number in cut])
-        for number in cut:
+        for number, bounds in zip(cut, self.measure(cut), strict=True):
+            self.columns[number].bounds = bounds
+
+    def measure(self, numbers: Sequence[int]) -> list[Bounds]:
+        """Look at all variables of columns as they stand, which go on as if nobody had looked."""
+        found = []
+        self._complete([self.columns[number] for number in numbers if not self.columns[number].done])
+        for number in numbers:
             column = self.columns[number]
-            column.activate()
-            column.bounds = column.measure(self._wanted_gap(number))
+            if not column.done:
+                column = copy.copy(column)
+                column.activate()
+            found.append(column.bounds if column.done else column.measure(self._wanted_gap(number)))
+        return found
 
     def solutions(self) -> list[DualSolution]:
         """Where the columns are, all of which have been measured."""
@@ -155,19 +183,30 @@ class DualRun:
         stop, wanted = self.stop, self._wanted_gap(number)
         done = bounds.gap <= wanted if stop.wanted_gap is not None else False
         done |= stop.violation is not None and bounds.violation <= stop.violation
-        exhausted = column.steps >= stop.most_steps or bounds.violation <= column.floor
+        exhausted = column.steps >= column.limit or bounds.violation <= column.floor
         stuck = column.steps == column.steps_at_look
         column.steps_at_look = column.steps
         if done or exhausted or (stuck and bounds.violation >= before.violation):
-            column.status, self.converged[number] = Status.DONE, bool(done or bounds.violation <= column.floor)
+            self._end(number, bool(done or bounds.violation <= column.floor))
             return
         column.status = Status.STEPS
         if stop.wanted_gap is not None and bounds.violation <= column.goal:
             column.goal = max(NARROWING * column.goal, column.floor)
 
-    def _set_goal(self, number: int) -> None:
-        """How small violations have to be for a first look at all variables."""
-        column, stop = self.columns[number], self.stop
+    def _end(self, number: int, converged: bool) -> None:
+        """A column is done, and another one may begin where it ended."""
+        column = self.columns[number]
+        column.status, self.converged[number] = Status.DONE, converged
+        following = self.successors.get(number)
+        if following is not None:
+            self.columns[following].begin_from(column)
+            self._begin(self.columns[following])
+
+    def _begin(self, column: DualColumn) -> None:
+        """Let all variables move until violations are so small that a first look at all of them is due."""
+        stop = self.stop
+        column.status = Status.STEPS
+        column.activate()
         bounds = column.measure(-np.inf)
         column.floor = LEAST_GOAL * max(1.0, float(np.abs(column.linear).max(initial=0.0)))
         if stop.wanted_gap is None:
