@@ -60,7 +60,11 @@ def assert_equal(found, problem, theirs, intercept, K):
     assert ours >= reached - 1e-6 * size - found.gap
     assert found.converged and found.violation <= 1e-6
     assert abs(found.intercepts[0] - intercept) <= 1e-4 * max(1.0, abs(intercept))
-    assert np.allclose(found.scores, K[np.ix_(problem.rows, problem.rows)] @ found.beta, atol=1e-5 * (1 + np.abs(K).max() * np.abs(found.beta).sum()))
+    assert np.allclose(
+        found.scores,
+        K[np.ix_(problem.rows, problem.rows)] @ found.beta,
+        atol=1e-5 * (1 + np.abs(K).max() * np.abs(found.beta).sum()),
+    )
     differ = (found.beta != 0) != (theirs != 0)
     assert differ.mean() <= 0.02 or np.abs(np.where(differ, found.beta - theirs, 0)).max() <= 1e-3 * problem.high.max()
 
@@ -160,6 +164,35 @@ def small_problems(seed):
     yield DualProblem(rows, 0 * y, 0 * y, np.ones(n), segments=(0, 5, n), start=np.full(n, 0.3))
 
 
+def optimum_of(problem, K):
+    """The least value that a general solver finds, with both signs of a variable apart: then there is no kink."""
+    n = len(problem.rows)
+    start = np.zeros(n) if problem.start is None else problem.start
+    ridge = 0.0 if problem.ridge is None else problem.ridge
+
+    def both(z):
+        return z[:n] - z[n:]
+
+    def value(z):
+        return objective(problem, both(z), K) + 2 * problem.epsilon * np.minimum(z[:n], z[n:]).sum()
+
+    def slopes(z):
+        slope = K @ both(z) - problem.linear + ridge * both(z)
+        return np.r_[slope + problem.epsilon, -slope + problem.epsilon]
+
+    constraints = []
+    if problem.segments is not None:
+        edges = zip(problem.segments, problem.segments[1:], strict=False)
+        sums = np.array([np.isin(np.arange(n), np.arange(a, b)) * 1.0 for a, b in edges])
+        constraints = [LinearConstraint(np.hstack([sums, -sums]), sums @ start, sums @ start)]
+    highest = np.r_[np.maximum(problem.high, 0), -np.minimum(problem.low, 0)]
+    judge = minimize(
+        value, np.r_[np.maximum(start, 0), np.maximum(-start, 0)], jac=slopes, bounds=[(0, each) for each in highest],
+        constraints=constraints, method="SLSQP", options={"ftol": 1e-13, "maxiter": 2000},
+    )  # fmt: skip
+    return objective(problem, both(judge.x), K)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_solver_of_quadratic_programs_finds_nothing_lower(seed):
     X = clouds(seed, n=14)[0]
@@ -167,27 +200,12 @@ def test_a_solver_of_quadratic_programs_finds_nothing_lower(seed):
     K = kernel(X, X)
     for problem in small_problems(seed):
         (found,) = solve_duals([problem], KernelRowCache(X, kernel), Stop(violation=1e-8))
-        n, start = len(problem.rows), np.zeros(14) if problem.start is None else problem.start
-        # both signs apart, so that the objective has no kink
-        both = lambda z: z[:n] - z[n:]
-        slope = lambda z: K @ both(z) - problem.linear + (0 if problem.ridge is None else problem.ridge) * both(z)
-        bounds = [(0, high) for high in np.maximum(problem.high, 0)] + [(0, -low) for low in np.minimum(problem.low, 0)]
-        constraints = []
-        if problem.segments is not None:
-            inside = [np.isin(np.arange(n), np.arange(a, b)) * 1.0 for a, b in zip(problem.segments, problem.segments[1:])]
-            sums = np.array(inside)
-            constraints = [LinearConstraint(np.hstack([sums, -sums]), sums @ start, sums @ start)]
-        judge = minimize(
-            lambda z: objective(problem, both(z), K) + problem.epsilon * 2 * np.minimum(z[:n], z[n:]).sum(),
-            np.r_[np.maximum(start, 0), np.maximum(-start, 0)],
-            jac=lambda z: np.r_[slope(z) + problem.epsilon, -slope(z) + problem.epsilon],
-            bounds=bounds, constraints=constraints, method="SLSQP", options={"ftol": 1e-13, "maxiter": 2000},
-        )  # fmt: skip
-        optimum = objective(problem, both(judge.x), K)
-        ours = objective(problem, found.beta, K)
+        optimum, ours = optimum_of(problem, K), objective(problem, found.beta, K)
         assert ours <= optimum + 1e-5 * (abs(optimum) + 1e-6)
         assert np.isclose(ours, found.objective, rtol=1e-5, atol=1e-6)
-        assert found.gap >= -1e-9 and np.all(found.beta >= problem.low) and np.all(found.beta <= problem.high)
+        assert found.gap >= -1e-9
+        assert np.all(found.beta >= problem.low)
+        assert np.all(found.beta <= problem.high)
 
 
 @pytest.mark.parametrize("keep_sum", [True, False])
@@ -221,7 +239,8 @@ def test_a_gap_that_is_wanted_is_reached():
         wanted = lambda column, primal, tol=tol: tol * 10.0 * len(X)
         cache = KernelRowCache(X, make_kernel("rbf", gamma=1.0))
         (found,) = solve_duals([problem], cache, Stop(violation=None, wanted_gap=wanted))
-        assert found.converged and 0 <= found.gap <= tol * 10.0 * len(X)
+        assert found.converged
+        assert 0 <= found.gap <= tol * 10.0 * len(X)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "precomputed", "laplacian", "callable"])
@@ -245,7 +264,8 @@ def test_a_cache_that_is_too_small_changes_no_bit(kind, monkeypatch):
     together = solve_duals(problems, small, TIGHT)
     for one, other in zip(alone, together, strict=True):
         assert one.converged and other.converged
-        assert np.array_equal(one.beta, other.beta) and one.steps == other.steps
+        assert np.array_equal(one.beta, other.beta)
+        assert one.steps == other.steps
 
 
 def test_a_start_near_the_optimum_is_used():
@@ -254,7 +274,8 @@ def test_a_start_near_the_optimum_is_used():
     cache = KernelRowCache(X, kernel)
     (cold,) = solve_duals([classification(signs, 10.0)], cache, TIGHT)
     (again,) = solve_duals([classification(signs, 10.0, start=cold.beta)], cache, TIGHT)
-    assert again.steps <= cold.steps / 20 and np.isclose(again.objective, cold.objective, rtol=1e-9)
+    assert again.steps <= cold.steps / 20
+    assert np.isclose(again.objective, cold.objective, rtol=1e-9)
 
 
 def test_indefinite_kernels_end():
@@ -263,13 +284,17 @@ def test_indefinite_kernels_end():
     for segments in ((0, len(X)), None):
         problem = classification(signs, 10.0, segments=segments)
         (found,) = solve_duals([problem], KernelRowCache(X, kernel), Stop(violation=1e-3, most_steps=10**6))
-        assert np.isfinite(found.beta).all() and np.isfinite(found.intercepts).all() and found.steps < 10**6
+        assert np.isfinite(found.beta).all()
+        assert np.isfinite(found.intercepts).all()
+        assert found.steps < 10**6
 
 
 def test_one_class_only_and_no_variable_at_all():
     X, _, _, _ = clouds(13)
     (found,) = solve_duals([classification(np.ones(len(X)), 1.0)], KernelRowCache(X, make_kernel("rbf", gamma=1.0)))
-    assert found.converged and not found.beta.any() and found.intercepts[0] == 1.0
+    assert found.converged
+    assert not found.beta.any()
+    assert found.intercepts[0] == 1.0
     none = DualProblem(np.zeros(0, np.intp), np.zeros(0), np.zeros(0), np.zeros(0), segments=(0, 0))
     (found,) = solve_duals([none], KernelRowCache(X, make_kernel("rbf", gamma=1.0)))
     assert found.converged and found.objective == 0.0

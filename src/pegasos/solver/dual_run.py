@@ -102,8 +102,8 @@ class DualRun:
         """Find the slopes at the start."""
         columns = [column for column in self.columns if column.status == Status.STEPS]
         self._complete([column for column in columns if column.beta.any()])
-        for column in columns:
-            self._begin(column)
+        for number in [number for number, column in enumerate(self.columns) if column.status == Status.STEPS]:
+            self._begin(number)
 
     def advance(self) -> None:
         """Let each column go on until it misses a row or a look at it is due, and give all what they wait for."""
@@ -180,9 +180,7 @@ class DualRun:
     def _judge(self, number: int, column: DualColumn) -> None:
         before = column.bounds
         bounds = column.bounds = column.measure(self._wanted_gap(number))
-        stop, wanted = self.stop, self._wanted_gap(number)
-        done = bounds.gap <= wanted if stop.wanted_gap is not None else False
-        done |= stop.violation is not None and bounds.violation <= stop.violation
+        stop, done = self.stop, self._is_enough(number, bounds)
         exhausted = column.steps >= column.limit or bounds.violation <= column.floor
         stuck = column.steps == column.steps_at_look
         column.steps_at_look = column.steps
@@ -193,6 +191,12 @@ class DualRun:
         if stop.wanted_gap is not None and bounds.violation <= column.goal:
             column.goal = max(NARROWING * column.goal, column.floor)
 
+    def _is_enough(self, number: int, bounds: Bounds) -> bool:
+        stop = self.stop
+        if stop.wanted_gap is not None and bounds.gap <= stop.wanted_gap(number, bounds.primal):
+            return True
+        return stop.violation is not None and bounds.violation <= stop.violation
+
     def _end(self, number: int, converged: bool) -> None:
         """A column is done, and another one may begin where it ended."""
         column = self.columns[number]
@@ -200,20 +204,23 @@ class DualRun:
         following = self.successors.get(number)
         if following is not None:
             self.columns[following].begin_from(column)
-            self._begin(self.columns[following])
+            self._begin(following)
 
-    def _begin(self, column: DualColumn) -> None:
+    def _begin(self, number: int) -> None:
         """Let all variables move until violations are so small that a first look at all of them is due."""
-        stop = self.stop
+        stop, column = self.stop, self.columns[number]
         column.status = Status.STEPS
         column.activate()
-        bounds = column.measure(-np.inf)
+        bounds = column.measure(self._wanted_gap(number))
         column.floor = LEAST_GOAL * max(1.0, float(np.abs(column.linear).max(initial=0.0)))
         if stop.wanted_gap is None:
             assert stop.violation is not None
             column.goal = stop.violation
         else:
             column.goal = max(WIDEST_GOAL * bounds.violation, column.floor)
+        if self._is_enough(number, bounds):
+            column.bounds = bounds
+            self._end(number, True)
 
     def _wanted_gap(self, number: int) -> float:
         if self.stop.wanted_gap is None:

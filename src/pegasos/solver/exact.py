@@ -133,6 +133,9 @@ class ExactSolver:
         """Measure the gap of some columns as they stand, and `run.note` it."""
         raise NotImplementedError
 
+    def carry_over(self, state: State, start: State) -> None:
+        """Fit a state, which has the sums of an earlier one, to its own λ; as it is, dual variables stay feasible."""
+
     def conclude(self, run: ExactRun) -> None:
         """Bring the state up to date, once all columns have stopped."""
 
@@ -162,6 +165,7 @@ class ExactSolver:
         if start is not None:
             check_continues(state, start)
             state.sums[...], state.alpha[...] = start.sums, start.alpha
+            self.carry_over(state, start)
             columns["steps"] = start.columns["steps"]
             columns["limit"] = np.minimum(columns["limit"] + columns["steps"].astype(np.float64), 2.0**62)
         run = ExactRun(
