@@ -69,7 +69,7 @@ PARAMETERS = {
     "fit_intercept": Parameter("switch", "A penalised constant feature.", ("auto",)),
     "intercept_scaling": Parameter("number", "Its value."),
     "solver": Parameter("text", "auto ends at the optimum; pegasos is the textbook's algorithm.",
-                        ("auto", "pegasos", "sdca", "dcd", "newton"), "Steps"),
+                        ("auto", "pegasos", "sdca", "dcd", "newton", "smo"), "Steps"),
     "tol": Parameter("number", "Stop at this gap, as a share of the zero model's objective; 0.001 unless given.",
                      ("none",), "Steps"),
     "max_iter": Parameter("number", "Passes over the rows; unless given 1000, or 20 of the textbook's.", (), "Steps"),

@@ -24,9 +24,10 @@ from pegasos.distributed.partitions import Partition, feature_names, is_collecti
 from pegasos.distributed.survey import DataSurvey, SurveyRequest, survey_partition
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase
+from pegasos.estimators.features import FeatureMap
 from pegasos.estimators.outcome import certified_attributes
 from pegasos.estimators.progress import TaskTree, progress_shown
-from pegasos.estimators.recipe import FEATURES_SHARE, FeatureMap, Recipe
+from pegasos.estimators.recipe import FEATURES_SHARE, Recipe
 from pegasos.estimators.targets import ClassifierRecipe, recipe_of
 from pegasos.estimators.totals import shared_problem
 from pegasos.kernels import KERNELS, kernel_class

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from pegasos.distributed.partitions import Partition, n_bytes
-from pegasos.estimators.recipe import FeatureMap, explicit_rows
+from pegasos.estimators.features import FeatureMap, explicit_rows
 from pegasos.estimators.totals import SharedProblem
 from pegasos.losses import Loss
 from pegasos.problem.columns import Problems

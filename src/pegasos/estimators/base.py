@@ -27,7 +27,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
         "kernel_params": [dict, None],
         "lam": [Interval(Real, 0, None, closed="neither"), None],
         "C": [Interval(Real, 0, None, closed="neither")],
-        "solver": [StrOptions({"auto", "pegasos", "sdca", "dcd", "newton"})],
+        "solver": [StrOptions({"auto", "pegasos", "sdca", "dcd", "newton", "smo"})],
         "max_iter": [Interval(Real, 0, None, closed="neither"), None],
         "max_steps": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither"), None],

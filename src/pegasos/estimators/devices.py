@@ -185,7 +185,7 @@ def wants_gpu(estimator, X, multiplications: float = 0.0) -> bool:
     """Whether to work on a GPU: asked for, or where the rows are, or where the work is large enough to win there."""
     if estimator.device.startswith("cuda"):
         return True
-    if estimator.device == "cpu" or estimator.n_landmarks is not None:
+    if estimator.device == "cpu" or estimator.n_landmarks is not None or estimator.solver == "smo":
         return False
     # A function of the user is made for the rows that the user has, and CSR rows would become dense.
     suits = on_gpu(X) or not (callable(estimator.kernel) or hasattr(X, "indptr"))

@@ -7,13 +7,13 @@ searches, streams and clusters train through a recipe, so that a fit means the s
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from pegasos.estimators import devices, outcome, validation
+from pegasos.estimators.features import FeatureMap, explicit_rows
 from pegasos.estimators.solving import DEFAULT_TOL, is_textbook, passes_of, tol_of
 from pegasos.estimators.warm_start import Memory, missing_for_partial_fit, without_rows
 from pegasos.kernels import Kernel, Sizes, kernel_class, make_kernel, scale_gamma, sizes_of
@@ -33,29 +33,6 @@ class EncodedTargets(NamedTuple):
     problems: Any  # `Problems`: the columns, without a lam
     attributes: dict[str, Any]  # fitted attributes that say what the columns stand for
     offset: Any = 0.0  # what was taken off the targets of each column
-
-
-@dataclass(frozen=True)
-class FeatureMap:
-    """In which features of the rows the model is linear.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    bias : float
-        The constant feature; 0: none.
-    landmarks : Landmarks or None
-    squares : ndarray or None
-        Squared norms of the rows, where they are known.
-    largest : ndarray or None
-        The largest absolute value of each feature, where it is known.
-    """
-
-    kernel: Kernel
-    bias: float
-    landmarks: Any = None
-    squares: np.ndarray | None = None
-    largest: np.ndarray | None = None
 
 
 class Recipe:
@@ -93,8 +70,15 @@ class Recipe:
     def bias(self) -> float:
         """The constant feature of the intercept; 0: none."""
         svm = self.estimator
+        if self.free_intercept:
+            return 1.0 if svm.fit_intercept else 0.0
         wanted = svm.kernel == "linear" if svm.fit_intercept == "auto" else svm.fit_intercept
         return float(svm.intercept_scaling) if wanted else 0.0
+
+    @property
+    def free_intercept(self) -> bool:
+        """Whether an intercept is not penalised: the constant feature is no part of the norm."""
+        return self.estimator.solver == "smo" and not self.textbook
 
     @property
     def rule(self):
@@ -113,6 +97,21 @@ class Recipe:
         other = copy.copy(self)
         other.textbook, other.tol = True, None
         return other
+
+    def by_row(self, X, problems, *, in_stream: bool) -> bool:
+        """Whether the columns are best solved by an active set, which asks for single rows of the kernel matrix of X.
+
+        `in_stream` says that only a stream of draws can do what is asked.
+        """
+        from pegasos.solver.choice import takes_active_set
+
+        svm = self.estimator
+        if self.textbook or self.explicit or on_gpu(X) or svm.solver not in ("auto", "smo"):
+            return False
+        if svm.solver == "smo":
+            return True
+        suits = not in_stream and self.bias == 0.0
+        return suits and takes_active_set(X.shape[0], problems, self.loss, self.cache_bytes())
 
     def method(self, rows, problems, in_stream: bool) -> str:
         """The `Job.method`; `in_stream` says that only a stream of draws can do what is asked."""
@@ -216,7 +215,7 @@ class Recipe:
 
     def rows(
         self, X, features: FeatureMap, schedule, *, until: float = np.inf, matrix=None, keep: bool = True,
-        share: float = 1.0,
+        share: float = 1.0, by_row: bool = False,
     ):  # fmt: skip
         """The `Rows` that the solver takes.
 
@@ -233,6 +232,8 @@ class Recipe:
             Whether a kernel matrix may be computed and kept.
         share : float
             The part of `cache_bytes` that may be used.
+        by_row : bool
+            Whether the solver asks for single kernel rows: see `by_row`.
         """
         from pegasos.rows import GatheredRows, KernelRows, KernelStorage
 
@@ -245,7 +246,7 @@ class Recipe:
         if kernel.is_linear:
             assert squares is not None
             return GatheredRows(X, bias, squares, most_bytes=room, **devices.backend_of(X))
-        storage = KernelStorage(room, schedule.draws(X.shape[0]), until, matrix, keep)
+        storage = KernelStorage(room, schedule.draws(X.shape[0]), until, matrix, keep, by_row)
         return KernelRows(X, kernel, bias, squares, storage, **devices.backend_of(X))
 
     def definite(self, X, kernel: Kernel) -> bool:
@@ -254,6 +255,7 @@ class Recipe:
         if explicit:
             return True
         needed = self.tol is not None and not (self.begins_anew and self.tol == DEFAULT_TOL)  # the user asked for it
+        needed &= self.estimator.solver != "smo"  # which ends without a gap, too
         return validation.check_definite(X, kernel, needed)
 
     # --- fitted attributes ------------------------------------------------------------------------------------------
@@ -349,7 +351,8 @@ class Recipe:
         found = {"kernel": "linear" if linear else features.kernel, "n_features": svm.n_features_in_}
         if not linear:
             found |= {"n_landmarks": svm.n_landmarks, "landmarks": svm.landmarks}
-        found["solver"] = "pegasos" if self.textbook else "sdca"  # whose coefficients the state is made of
+        # Whose coefficients the state is made of; the intercept is in the state.
+        found["solver"] = "pegasos" if self.textbook else "smo" if self.free_intercept else "sdca"
         found |= {name: getattr(svm, name) for name in names} | {"the constant feature": features.bias}
         return found | attributes
 
@@ -370,31 +373,3 @@ class Recipe:
     def remember_online(self, state, resume_key: dict[str, Any], landmarks, offset) -> None:
         """Keep the state of a call of `partial_fit` for the next one."""
         self.estimator._memory = Memory(without_rows(state), resume_key, None, landmarks, offset)
-
-
-def with_gamma_of(kernel: Kernel, landmarks) -> Kernel:
-    """The kernel with the gamma of the landmarks' own, which were chosen among other rows."""
-    known = None if landmarks is None else getattr(landmarks.kernel, "gamma", None)
-    if known is None or not kernel.uses("gamma"):
-        return kernel
-    return replace(kernel, gamma=known)  # type: ignore[call-arg]
-
-
-def explicit_rows(X, features: FeatureMap, *, most_bytes: float, sdca: bool, until: float = np.inf):
-    """The `Rows` of a model that is linear in the rows' own features, or in those of landmarks.
-
-    Features of landmarks are computed once and kept if they take at most so many bytes and are complete `until` then.
-    """
-    from pegasos.rows import DenseRows, LandmarkRows, SparseRows
-    from pegasos.rows.kernel import in_time_for
-
-    landmarks, bias = features.landmarks, features.bias
-    if landmarks is None:
-        if hasattr(X, "indptr"):
-            return SparseRows(X, bias, features.squares)
-        return DenseRows(np.ascontiguousarray(X), bias, features.squares)  # steps go over single rows
-    if float(X.shape[0]) * landmarks.n_features * X.dtype.itemsize <= most_bytes:
-        values = landmarks.features_if(X, in_time_for(until))
-        if values is not None:
-            return DenseRows(values, bias)
-    return LandmarkRows(X, landmarks, bias, bounded=sdca and features.kernel.stationary)

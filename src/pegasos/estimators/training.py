@@ -10,8 +10,9 @@ import numpy as np
 from pegasos.backends.threads import threads_limited
 from pegasos.estimators import devices, validation
 from pegasos.estimators.checkpoint import snapshot_store
+from pegasos.estimators.features import FeatureMap, with_gamma_of
 from pegasos.estimators.progress import TaskTree, progress_shown
-from pegasos.estimators.recipe import EncodedTargets, FeatureMap, Recipe, with_gamma_of
+from pegasos.estimators.recipe import EncodedTargets, Recipe
 from pegasos.estimators.warm_start import without_rows
 from pegasos.utils.arrays import on_gpu, to_host
 from pegasos.utils.fingerprint import fingerprint
@@ -104,7 +105,8 @@ def _solved(recipe: Recipe, where: PlacedRows, features: FeatureMap, plan: _Plan
         hooks = Hooks(record, progress, tasks.after_pass if tasks.watched else None)
 
         def solved(X, share: float):
-            rows = recipe.rows(X, features, schedule, until=until, share=share)
+            by_row = recipe.by_row(X, plan.problems, in_stream=plan.store is not None)
+            rows = recipe.rows(X, features, schedule, until=until, share=share, by_row=by_row)
             method = recipe.method(rows, plan.problems, in_stream=plan.store is not None)
             job = Job(rows, plan.problems, schedule, recipe.rule, recipe.loss, plan.definite, method)
             clock = Clock(schedule.max_time, plan.started)

@@ -78,7 +78,7 @@ def check_combinations(estimator) -> None:
     if estimator.n_landmarks is not None and estimator.kernel == "linear":
         raise ValueError(f"n_landmarks={estimator.n_landmarks} is for kernels; kernel='linear' needs none.")
     indefinite = kernel_class(estimator.kernel).definite is False and estimator.n_landmarks is None
-    if indefinite and tol_of(estimator, is_textbook(estimator)) is not None:
+    if indefinite and estimator.solver != "smo" and tol_of(estimator, is_textbook(estimator)) is not None:
         raise ValueError(
             f"tol needs a certified gap, and kernel={estimator.kernel!r} is indefinite and has none; set tol=None."
         )
@@ -95,6 +95,9 @@ def _check_dual_solver(estimator) -> None:
         raise ValueError(f"{name} takes project=False, got project=True.")
     if solver == "sdca":
         return
+    if solver == "smo":
+        _check_active_set(estimator)
+        return
     if estimator.kernel != "linear" and estimator.n_landmarks is None:
         raise ValueError(f"{name} is for linear models; kernel={estimator.kernel!r} takes solver='auto' or 'sdca'.")
     if getattr(estimator, "multi_class", None) == "crammer_singer":
@@ -103,6 +106,23 @@ def _check_dual_solver(estimator) -> None:
         raise ValueError(f"{name} keeps no checkpoints; use solver='auto' or 'sdca'.")
     if estimator.device.startswith("cuda"):
         raise ValueError(f"{name} works on the CPU; got device={estimator.device!r}: set device='cpu' or 'auto'.")
+
+
+def _check_active_set(estimator) -> None:
+    """Raise ValueError for what is no matter of a kernel matrix and coefficients that may be 0."""
+    if estimator.kernel == "linear":
+        raise ValueError("solver='smo' is for kernels; kernel='linear' takes solver='auto', 'dcd' or 'newton'.")
+    if estimator.n_landmarks is not None:
+        raise ValueError(
+            f"solver='smo' is for kernels without landmarks, got n_landmarks={estimator.n_landmarks}; set "
+            "solver='auto'."
+        )
+    if getattr(estimator, "multi_class", None) == "crammer_singer":
+        raise ValueError("solver='smo' takes columns one by one; multi_class='crammer_singer' takes 'auto' or 'sdca'.")
+    if estimator.loss == "log_loss":
+        raise ValueError("solver='smo' is for losses that are 0 somewhere; loss='log_loss' takes 'auto' or 'sdca'.")
+    if estimator.device.startswith("cuda"):
+        raise ValueError(f"solver='smo' works on the CPU; got device={estimator.device!r}: set device='cpu' or 'auto'.")
 
 
 def check_dense_targets(y) -> None:

@@ -14,6 +14,7 @@ from pegasos.backends import cpu
 from pegasos.backends.products import product
 from pegasos.kernels import Kernel, squared_norms
 from pegasos.rows.base import Gram, Rows, Way
+from pegasos.rows.row_cache import KernelRowCache
 from pegasos.rows.support_cache import SupportRows
 from pegasos.rules.column import Average
 
@@ -42,6 +43,8 @@ class KernelStorage:
         The matrix, if it is known.
     keep : bool
         Whether to compute and keep a matrix that is not known.
+    by_row : bool
+        Whether rows of the matrix are computed when they are first needed: see `KernelRows.row_cache`.
     """
 
     cache_bytes: float = 2e9
@@ -49,6 +52,7 @@ class KernelStorage:
     until: float = np.inf
     matrix: Any = None
     keep: bool = True
+    by_row: bool = False
 
     def matrix_of(self, kernel: Kernel, X, norms) -> Any:
         """The kernel matrix of the rows of X; None where their values are to be computed block by block."""
@@ -56,7 +60,7 @@ class KernelStorage:
             return X.T if X.flags.f_contiguous else X  # symmetric, and rows are read
         n_rows = X.shape[0]
         fits = n_rows**2 * X.dtype.itemsize <= self.cache_bytes
-        if self.matrix is None and self.keep and fits and self.draws >= n_rows / 2:
+        if self.matrix is None and self.keep and not self.by_row and fits and self.draws >= n_rows / 2:
             return kernel.matrix(X, norms, in_time_for(self.until))
         return self.matrix
 
@@ -80,6 +84,8 @@ class KernelRows(Rows):
         if kernel.needs_squares:
             self.norms = backend.to_device(squared_norms(X) if squares is None else squares).astype(self.dtype)
         self.matrix = storage.matrix_of(kernel, X, self.norms)
+        self.by_row, self._bytes = storage.by_row, storage.cache_bytes
+        self._row_cache: KernelRowCache | None = None
         self._support: SupportRows | None = None
         if self.matrix is not None:
             return
@@ -95,6 +101,14 @@ class KernelRows(Rows):
         other = copy.copy(self)
         other._support = SupportRows(self.X, self.norms, self._support.most_bytes)
         return other
+
+    @property
+    def row_cache(self) -> KernelRowCache:
+        """Kernel rows for solvers that choose rows by themselves."""
+        if self._row_cache is None:
+            matrix = None if self.kernel.is_precomputed else self.matrix
+            self._row_cache = KernelRowCache(self.X, self.kernel, self._bytes, squares=self.norms, matrix=matrix)
+        return self._row_cache
 
     @property
     def support_order(self):

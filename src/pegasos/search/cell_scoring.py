@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from pegasos.estimators.base import PegasosBase
-from pegasos.estimators.recipe import EncodedTargets, FeatureMap
+from pegasos.estimators.features import FeatureMap
+from pegasos.estimators.recipe import EncodedTargets
 from pegasos.estimators.targets import recipe_of
 from pegasos.rows import Rows
 from pegasos.rules.state import State

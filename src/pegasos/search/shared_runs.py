@@ -14,7 +14,7 @@ from sklearn import config_context, get_config
 from pegasos.backends.threads import blas_threads, threads_limited
 from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase
-from pegasos.estimators.recipe import FeatureMap
+from pegasos.estimators.features import FeatureMap
 from pegasos.estimators.solving import passes_of
 from pegasos.estimators.targets import recipe_of
 from pegasos.estimators.training import PlacedRows

@@ -29,6 +29,7 @@ from pegasos.utils.files import check_writable, remove_parts
 ARRAYS = ("sums", "weighted", "previous", "alpha", "violations", "products")
 NUMBERS = [name for name in COLUMN.names or () if COLUMN[name] == np.float64]
 COUNTS = [name for name in COLUMN.names or () if name not in NUMBERS]
+OWN = "own."  # before the names of what a solver keeps beside the state
 IN_SUMS = "in sums"  # of alpha: it is a view of the sums
 LEAST_BETWEEN = 10.0  # between two writes lies at least this many times what one takes
 
@@ -238,7 +239,7 @@ def _pack_snapshot(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, np.nda
         "first_steps": snapshot.first_steps,
         "known": snapshot.known,
     }
-    return values, arrays
+    return values, arrays | {OWN + name: array for name, array in snapshot.own.items()}
 
 
 def _unpack_snapshot(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Snapshot:
@@ -253,4 +254,5 @@ def _unpack_snapshot(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
         first_steps=arrays["first_steps"],
         known=arrays["known"],
         history=values["history"],
+        own={name.removeprefix(OWN): array for name, array in arrays.items() if name.startswith(OWN)},
     )

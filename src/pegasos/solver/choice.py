@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pegasos.losses import Loss
 from pegasos.problem.columns import Problems
-from pegasos.rows import DenseRows, Rows, SparseRows
+from pegasos.rows import DenseRows, KernelRows, Rows, SparseRows
 
 NEWTON_UP_TO = 300  # features: beyond, a Hessian of each column costs more than passes of descent
 LINEAR_SOLVERS = ("dcd", "newton")
@@ -15,8 +15,15 @@ def takes_linear_solvers(rows: Rows, loss: Loss) -> bool:
     return type(rows) in (DenseRows, SparseRows) and not loss.grouped
 
 
+def takes_active_set(n_rows: int, problems: Problems, loss: Loss, cache_bytes: float) -> bool:
+    """Whether an active set takes kernel columns to their optimum sooner than passes over all rows do."""
+    return loss.keeps_zero and not loss.grouped
+
+
 def method_for(solver: str, rows: Rows, problems: Problems, loss: Loss, *, in_stream: bool = False) -> str:
     """The `Job.method` for the parameter `solver`; `in_stream`: only a stream of draws can do what is asked."""
+    if isinstance(rows, KernelRows) and rows.by_row:
+        return "smo"
     if in_stream or solver in ("pegasos", "sdca") or not takes_linear_solvers(rows, loss):
         return "stream"
     if solver in LINEAR_SOLVERS:

@@ -96,15 +96,18 @@ class ExactSolver:
         Time limit and Ctrl-C; None: no limit.
     read_points : ReadPoints, optional
         One for each column: its end.
-    snapshots : None
-        These solvers keep none: fits with a checkpoint go to others.
+    snapshots : SnapshotStore, optional
+        Most of these solvers keep none: fits with a checkpoint go to others.
     """
+
+    keeps_snapshots = False
 
     def __init__(
         self, hooks: Hooks | None = None, clock: Clock | None = None, *, read_points: ReadPoints | None = None,
         snapshots: SnapshotStore | None = None,
     ):  # fmt: skip
-        assert snapshots is None
+        assert snapshots is None or self.keeps_snapshots
+        self.snapshots = snapshots
         self.hooks, self.clock, self.read_points = hooks or Hooks(), clock or Clock(None), read_points
         self._looked = self.clock.seconds
 
@@ -123,8 +126,18 @@ class ExactSolver:
         """Measure the gap of some columns as they stand, and `run.note` it."""
         raise NotImplementedError
 
+    def carry_over(self, state: State, start: State) -> None:
+        """Fit a state, which has the sums of an earlier one, to its own λ; as it is, dual variables stay feasible."""
+
     def conclude(self, run: ExactRun) -> None:
         """Bring the state up to date, once all columns have stopped."""
+
+    def write_models(self, run: ExactRun) -> None:
+        """Write the models to the state, where they are not kept there."""
+
+    def square_norms(self, run: ExactRun) -> np.ndarray:
+        """||S||² of each column."""
+        return np.einsum("ij,ij->i", run.sums, run.sums)
 
     def look_multiplications(self, run: ExactRun) -> float:
         """Multiplications of `certify` for all columns, roughly."""
@@ -138,12 +151,14 @@ class ExactSolver:
         columns = job.column_records()
         if self.read_points is not None:
             columns["limit"] = columns["horizon"] = self.read_points.ends
-        sums, alpha = np.zeros((n_columns, rows.n_state + (rows.bias > 0))), np.zeros((n_columns, rows.n_rows))
+        sums = np.zeros((n_columns, rows.n_state + (rows.bias > 0)))
+        alpha = sums[:, : rows.n_rows] if rows.dual else np.zeros((n_columns, rows.n_rows))
         none = np.zeros((0, 0))
         state = State(columns, sums.T, none, none, alpha.T, none, none, Rule.SDCA, Average.LAST)
         if start is not None:
             check_continues(state, start)
             state.sums[...], state.alpha[...] = start.sums, start.alpha
+            self.carry_over(state, start)
             columns["steps"] = start.columns["steps"]
             columns["limit"] = np.minimum(columns["limit"] + columns["steps"].astype(np.float64), 2.0**62)
         run = ExactRun(
@@ -181,8 +196,9 @@ class ExactSolver:
                 self.certify_stale(run)
             certificate = self._certificate(run)
             run.monitor.record(state, certificate)
+        self.write_models(run)
         state.columns["limit"][run.converged] = state.columns["steps"][run.converged]
-        state.columns["norm_squared"] = np.einsum("ij,ij->i", run.sums, run.sums)
+        state.columns["norm_squared"] = self.square_norms(run)
         state.columns["best_dual"] = run.dual
         if self.read_points is not None:
             self.read_points.read_off(state, at_end=True)

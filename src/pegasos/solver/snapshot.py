@@ -39,6 +39,7 @@ class Snapshot:
     first_steps: np.ndarray
     known: np.ndarray  # objective and dual objective last certified, and at which steps
     history: list[dict] = field(default_factory=list)
+    own: dict[str, np.ndarray] = field(default_factory=dict)  # what a solver keeps beside the state
 
     def to_device_of(self, array) -> Snapshot:
         """The same, with its states on the device of an array."""

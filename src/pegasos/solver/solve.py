@@ -13,6 +13,7 @@ from pegasos.solver.newton import NewtonSolver
 from pegasos.solver.read_points import ReadPoints
 from pegasos.solver.relay import RelaySolver
 from pegasos.solver.resume import with_sums_of_alpha
+from pegasos.solver.smo import SmoSolver
 from pegasos.solver.snapshot import SnapshotStore
 from pegasos.solver.stream import Solution, StreamSolver
 
@@ -39,6 +40,7 @@ SOLVERS: dict[str, Any] = {  # by the names that `Job.method` has
     "dcd": DescentSolver,
     "newton": NewtonSolver,
     "relay": RelaySolver,
+    "smo": SmoSolver,
 }
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import validation
-from pegasos.estimators.recipe import FeatureMap, Recipe
+from pegasos.estimators.features import FeatureMap
+from pegasos.estimators.recipe import Recipe
 from pegasos.estimators.targets import recipe_of
 from pegasos.estimators.totals import shared_problem
 from pegasos.estimators.warm_start import Memory, without_rows
