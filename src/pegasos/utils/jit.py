@@ -22,7 +22,14 @@ CURE = (
 
 
 class LoopCache(FunctionCache):
-    """Machine code on disk; files that are damaged or cannot be written are as good as none."""
+    """Machine code on disk; files that are damaged or cannot be written are as good as none.
+
+    `on_miss` is called when the code for some arguments is not there, before it is compiled.
+    """
+
+    def __init__(self, function: Any, on_miss: Callable[[], Any]):
+        super().__init__(function)
+        self.on_miss = on_miss
 
     @property
     def index(self) -> str:
@@ -36,13 +43,16 @@ class LoopCache(FunctionCache):
         """
         try:
             rtsys.initialize(target_context)
-            return self._load_overload(sig, target_context)
+            found = self._load_overload(sig, target_context)
         except Exception:  # unpickling garbage raises anything
+            found = None
             try:
                 self.flush()
             except OSError:
                 self.disable()
-            return None
+        if found is None:
+            self.on_miss()
+        return found
 
     def save_overload(self, sig, data) -> None:
         """Keep machine code, if there is room."""
@@ -58,17 +68,28 @@ def cache_of(dispatcher: Any) -> LoopCache | None:
     return found if isinstance(found, LoopCache) else None
 
 
-def njit(**options: Any) -> Callable[[Any], Any]:
-    """`numba.njit` with a `LoopCache`."""
+def njit(write: Callable[[], Any] | None = None, **options: Any) -> Callable[[Any], Any]:
+    """`numba.njit` with a `LoopCache`.
+
+    With `write`, the function only stands for the one that `write` returns, which is called if it has to be compiled:
+    its name and its positional parameters tell all that is needed to load machine code.
+    """
 
     def compiled(function):
         dispatcher = numba.njit(**options)(function)
-        if not numba.config.DISABLE_JIT:
-            dispatcher.compile = partial(_compile, dispatcher.compile)
-            try:
-                dispatcher._cache = LoopCache(function)
-            except RuntimeError:  # no folder is writable
-                _warn(NO_FOLDER)
+        if numba.config.DISABLE_JIT:
+            return dispatcher
+
+        def written() -> None:
+            if write is not None:
+                dispatcher.py_func = dispatcher._compiler.py_func = write()
+
+        dispatcher.compile = partial(_compile, dispatcher.compile)
+        try:
+            dispatcher._cache = LoopCache(function, cache(written))
+        except RuntimeError:  # no folder is writable
+            _warn(NO_FOLDER)
+            written()
         return dispatcher
 
     return compiled
