@@ -72,7 +72,7 @@ class SmoSolver(ExactSolver):
     def _wanted_gap(self, run: ExactRun, number: int, primal: float) -> float:
         record = run.state.columns[number]
         lam, tol = record["lam"], run.job.schedule.tol
-        return float(enough(lam * primal, record["zero_objective"], tol, self.of_objective) / lam)
+        return float(enough(lam * primal, record["zero_objective"], tol) / lam)
 
     def stretch(self, run: ExactRun, most_passes: float) -> None:
         """One round of steps in all columns, or as many rounds as so many passes take."""
