@@ -8,6 +8,8 @@ from pegasos.backends.cuda.launching import jit_kernel
 from pegasos.backends.cuda.sums import THREADS, added_up
 from pegasos.rules.step import close_step, dual_sign, folded, open_step, pulls_of
 
+AHEAD = 16  # draws looked at a time
+
 
 @jit_kernel()
 def open_columns(columns, scales, average, *, rule):
@@ -89,12 +91,17 @@ def later_draws(index, later):
     b = cuda.grid(1)
     if b >= index.size:
         return
-    found = -1
-    for e in range(index.size - 1, b, -1):
-        found = e if index[e] == index[b] else found
-    repeated = False
-    for e in range(b):
-        repeated |= index[e] == index[b]
+    some = cuda.local.array(AHEAD, index.dtype)
+    row, last, found, repeated = index[b], index.size - 1, -1, False
+    for first in range(0, index.size, AHEAD):
+        for a in range(AHEAD):  # all asked for before the first is looked at
+            some[a] = index[min(first + a, last)]
+        for a in range(AHEAD):
+            e = first + a
+            if some[a] == row and e <= last:
+                repeated |= e < b
+                if e > b and found < 0:
+                    found = e
     later[b] = -3 - found if repeated else found
 
 
