@@ -83,7 +83,8 @@ def test_auto_goes_on_with_the_cpu_where_a_solve_or_a_prediction_has_no_room(eag
         return rows_of(recipe, X, *args, **kwargs)
 
     monkeypatch.setattr(Recipe, "rows", refusing)
-    np.testing.assert_array_equal(model.fit(X, Y).coef_, here.coef_)
+    # Not the same bits: the GPU had added up the squares of the rows before it was found to be full.
+    np.testing.assert_allclose(model.fit(X, Y).coef_, here.coef_, rtol=1e-5)
 
     def full(work, n_items, at_once):
         raise MemoryError("full")
