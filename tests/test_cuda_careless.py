@@ -10,9 +10,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from gpu import REAL, card, needs_any
-from pegasos import Checkpoint, PegasosSearchCV
+from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor, PegasosSearchCV
 from pegasos.estimators import devices
 from pegasos.estimators.recipe import Recipe
+from pegasos.estimators.targets import recipe_of
 from pegasos.problem.schedule import Schedule
 from pegasos.search import cell_scoring, kernel_cache, shared_runs
 from pegasos.search.results import Results
@@ -101,6 +102,28 @@ def test_auto_leaves_functions_of_the_user_and_csr_rows_to_the_cpu(eager):
     assert not devices.wants_gpu(svm(), sp.csr_array(X), 1e30)
     assert devices.wants_gpu(svm(), X, 1e30)
     assert not devices.wants_gpu(svm(n_landmarks=4, **RBF), X, 1e30)
+
+
+def test_auto_leaves_linear_models_that_go_to_their_optimum_to_the_cpu():
+    import cupy
+
+    for params in (dict(), dict(solver="newton"), dict(loss="log_loss"), dict(tol=1e-2)):
+        assert not devices.wants_gpu(PegasosClassifier(**params), X, 1e30)
+    assert not devices.wants_gpu(PegasosRegressor(), X, 1e30)
+    for params in (dict(kernel="rbf"), dict(solver="pegasos"), dict(batch_size=8), dict(multi_class="crammer_singer")):
+        assert devices.wants_gpu(PegasosClassifier(**params), X, 1e30)
+    here = PegasosClassifier(C=0.1).fit(X, Y)
+    there = PegasosClassifier(C=0.1).fit(cupy.asarray(X), Y)  # wherever the rows are
+    np.testing.assert_array_equal(there.coef_, here.coef_)
+    assert type(there.predict(cupy.asarray(X))) is cupy.ndarray
+
+
+def test_a_fit_that_ends_at_a_gap_is_not_taken_for_all_the_passes_it_may_take():
+    fit = PegasosClassifier(kernel="rbf")
+    recipe = recipe_of(fit)
+    targets = recipe.encoded(Y, None, X.dtype)
+    found = devices.multiplications(fit, X, targets.problems, recipe.schedule())
+    assert found < devices.multiplications_of(fit, X, 20.0 * len(X), 1.0)
 
 
 def test_landmarks_of_rows_on_the_gpu_are_worked_on_by_the_cpu():
@@ -330,17 +353,22 @@ def test_states_come_home_in_the_order_they_had():
 
 def test_tf32_ends_with_the_last_that_wants_it():
     from cupy import _core
+    from cupy.cuda import device
+    from cupy_backends.cuda.libs import cublas
 
     from pegasos.backends.cuda.tf32 import tf32
 
-    before = _core.get_compute_type(np.float32)
+    def settings():
+        return _core.get_compute_type(np.float32), cublas.getMathMode(device.get_cublas_handle())
+
+    before = settings()
     first, second = tf32(), tf32()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    assert _core.get_compute_type(np.float32) != before
+    assert all(now != then for now, then in zip(settings(), before, strict=True))
     second.__exit__(None, None, None)
-    assert _core.get_compute_type(np.float32) == before
+    assert settings() == before
 
 
 @pytest.mark.skipif(REAL, reason="a real GPU is not made to fail")

@@ -20,10 +20,12 @@ from sklearn.utils.validation import (
 )
 
 from pegasos.estimators import inputs
+from pegasos.estimators.solving import solved_on_cpu
 from pegasos.utils.arrays import DeviceMissing, on_gpu, to_device_of, to_host
 from pegasos.utils.sparse import sound
 
-WORTH_A_GPU = 1e11  # multiplications that take longer on a CPU than a GPU needs to wake up
+WORTH_A_GPU = 4e11  # multiplications: two cores take as long as a GPU to wake up, three seconds in a fresh process
+PASSES_TO_TOL = 16  # of a fit that ends at a gap: kernels took 8 to 16 on a card, of which up to 1000 are allowed
 FREE_SHARE = 0.6  # of the GPU's free memory: what `cache_size` is by default
 ROWS_AT_ONCE = 8192  # of a prediction
 SMALLEST_SHARE = 1e-4  # of the memory with which a fit is tried
@@ -185,7 +187,7 @@ def wants_gpu(estimator, X, multiplications: float = 0.0) -> bool:
     """Whether to work on a GPU: asked for, or where the rows are, or where the work is large enough to win there."""
     if estimator.device.startswith("cuda"):
         return True
-    if estimator.device == "cpu" or estimator.n_landmarks is not None or estimator.solver == "smo":
+    if estimator.device == "cpu" or estimator.n_landmarks is not None or solved_on_cpu(estimator):
         return False
     # A function of the user is made for the rows that the user has, and CSR rows would become dense.
     suits = on_gpu(X) or not (callable(estimator.kernel) or hasattr(X, "indptr"))
@@ -252,6 +254,8 @@ def backend_of(X) -> dict[str, Any]:
 def multiplications(estimator, X, problems, schedule) -> float:
     """About how many a fit takes."""
     draws = schedule.draws(X.shape[0])
+    if schedule.tol is not None:
+        draws = min(draws, PASSES_TO_TOL * float(X.shape[0]))
     return multiplications_of(estimator, X, draws, problems.n_rows.sum() / max(1, X.shape[0]))
 
 

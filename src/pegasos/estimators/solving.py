@@ -9,6 +9,7 @@ from pegasos.kernels import kernel_class
 DEFAULT_TOL = 1e-3
 TEXTBOOK_PASSES = 20
 MOST_PASSES = 1000  # of a fit that ends at `tol`
+STREAMS = ("pegasos", "sdca")  # solvers that take steps of drawn rows, on the CPU and on GPUs
 STEPS_OF_PEGASOS = {  # parameters that only the textbook algorithm has; one that is not its default chooses it
     "max_steps": None,
     "batch_size": 1,
@@ -25,6 +26,17 @@ def is_textbook(estimator) -> bool:
     if any(getattr(estimator, name) != default for name, default in STEPS_OF_PEGASOS.items()):
         return True
     return estimator.n_landmarks is None and kernel_class(estimator.kernel).definite is False  # there is no gap
+
+
+def solved_on_cpu(estimator) -> bool:
+    """Whether the fit is one for solvers that work on the CPU only, which a stream of draws would take far longer for.
+
+    Linear models go to their optimum by descent that leaves rows out, and by Newton's method.
+    """
+    if estimator.solver != "auto":
+        return estimator.solver not in STREAMS
+    grouped = getattr(estimator, "multi_class", None) == "crammer_singer"
+    return estimator.kernel == "linear" and not grouped and not is_textbook(estimator)
 
 
 def tol_of(estimator, textbook: bool) -> float | None:

@@ -19,7 +19,7 @@ from pegasos.rules.state import State
 from pegasos.search.column_plan import LamColumns, SearchData, read_points_of
 from pegasos.search.results import Results
 from pegasos.search.scored_model import scored_model
-from pegasos.utils.arrays import to_device_of, to_host
+from pegasos.utils.arrays import to_host
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ class CellScoring:
         self.first = np.cumsum([0, *sizes[:-1]])
         self.fold_of = np.array([each.fold.number for each in batch])[self.member]
         self.open: dict[tuple[int, int], CellColumns] = {}  # by member and number of the read point
+        self._there: dict[tuple, tuple[np.ndarray, Any]] = {}  # arrays of folds, and their copies where the rows are
 
     def reached(self, state: State, which: np.ndarray) -> None:
         """Columns stand at the read points of the mask `which`: what `ReadPoints` calls."""
@@ -72,9 +73,10 @@ class CellScoring:
         context, places = self.context, state.columns["place"]
         members = self.member[places]
         fold_rows = self.batch[members[0]].of_fold.rows
-        index = {"train": fold_rows.train, "test": fold_rows.test}
-        sides = context.results.sides if context.scores_only else ()
-        scores: dict[str, Any] = {side: self.rows.model_scores(index[side], state) for side in sides}
+        scores: dict[str, Any] = {}
+        for side in context.results.sides if context.scores_only else ():
+            index = self._on_device(("rows", side, fold_rows.fold.number), getattr(fold_rows, side))
+            scores[side] = self.rows.model_scores(index, state)
         if context.scores_only and self._score_by_accuracy(state, which, scores):
             return
         collected = {side: to_host(values) for side, values in scores.items()}
@@ -91,6 +93,12 @@ class CellScoring:
                 if cell.complete:
                     del self.open[member, number]
                     self._score_cell(self.batch[member], number, cell)
+
+    def _on_device(self, key: tuple, values: np.ndarray) -> Any:
+        """An array of a fold where the rows are, taken there once."""
+        if key not in self._there or self._there[key][0] is not values:
+            self._there[key] = values, self.rows.backend.to_device(values)
+        return self._there[key][1]
 
     def _score_by_accuracy(self, state: State, which: np.ndarray, scores: dict[str, Any]) -> bool:
         """Score all cells of a fold at once, on the device, where the score is accuracy and all their columns are due.
@@ -114,7 +122,8 @@ class CellScoring:
         for side, values in scores.items():
             by_class = values.reshape(-1, size, values.shape[1])
             predicted = by_class.argmax(axis=1) if size > 1 else by_class[:, 0] > 0
-            truth = to_device_of(fold.class_codes(side, targets.attributes["classes_"]), predicted)
+            codes = fold.class_codes(side, targets.attributes["classes_"])
+            truth = self._on_device(("classes", side, fold.number), codes)
             accuracy[side] = to_host((predicted == truth).sum(axis=1)) / values.shape[1]
         seconds = (time.perf_counter() - began) / max(1, (numbers[::size] >= 0).sum())
         for i, (member, due) in enumerate(zip(members[::size], numbers[::size], strict=True)):

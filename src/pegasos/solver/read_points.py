@@ -64,6 +64,9 @@ def draws_before(stops: np.ndarray, columns: np.ndarray, weights: np.ndarray, in
     row_sets, which = np.unique(columns["row_set"][near], return_inverse=True)
     least = np.full(len(row_sets), len(index))  # draws that reach the first stop among the columns of each row set
     np.minimum.at(least, which.ravel(), left[near])
-    met = (weights[index][:, row_sets] != 0).cumsum(axis=0)
-    at_stop = met >= least
-    return int(np.where(at_stop.any(axis=0), at_stop.argmax(axis=0) + 1, len(index)).min())
+    until = len(index)
+    for row_set, wanted in zip(row_sets, least, strict=True):
+        own = np.flatnonzero(weights[index[:until], row_set])
+        if len(own) >= wanted:
+            until = int(own[wanted - 1]) + 1
+    return until

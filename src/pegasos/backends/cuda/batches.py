@@ -5,10 +5,8 @@ from __future__ import annotations
 from numba import cuda, float64
 
 from pegasos.backends.cuda.launching import jit_kernel
-from pegasos.backends.cuda.sums import THREADS, added_up
+from pegasos.backends.cuda.sums import ALL, LANES, THREADS, added_up
 from pegasos.rules.step import close_step, dual_sign, folded, open_step, pulls_of
-
-AHEAD = 16  # draws looked at a time
 
 
 @jit_kernel()
@@ -87,22 +85,24 @@ def close_columns(columns, sums, weighted_sums, alpha, any_fold, *, size, rule, 
 
 @cuda.jit(cache=True)
 def later_draws(index, later):
-    """Where the same row is drawn next, -1 where it is not; of a row drawn before, -3 minus that."""
-    b = cuda.grid(1)
+    """Where the same row is drawn next, -1 where it is not; of a row drawn before, -3 minus that. A warp a draw."""
+    b, lane = cuda.grid(1) // LANES, cuda.threadIdx.x % LANES
     if b >= index.size:
         return
-    some = cuda.local.array(AHEAD, index.dtype)
-    row, last, found, repeated = index[b], index.size - 1, -1, False
-    for first in range(0, index.size, AHEAD):
-        for a in range(AHEAD):  # all asked for before the first is looked at
-            some[a] = index[min(first + a, last)]
-        for a in range(AHEAD):
-            e = first + a
-            if some[a] == row and e <= last:
-                repeated |= e < b
-                if e > b and found < 0:
-                    found = e
-    later[b] = -3 - found if repeated else found
+    row, found, repeated = index[b], index.size, False
+    for e in range(lane, index.size, LANES):
+        if index[e] == row:
+            repeated |= e < b
+            if e > b:
+                found = min(found, e)
+    earlier = cuda.ballot_sync(ALL, repeated)
+    apart = LANES // 2
+    while apart:
+        found = min(found, cuda.shfl_down_sync(ALL, found, apart))
+        apart //= 2
+    if lane == 0:
+        found = found if found < index.size else -1
+        later[b] = -3 - found if earlier != 0 else found
 
 
 @cuda.jit(cache=True)

@@ -14,7 +14,7 @@ import numpy as np
 from pegasos.backends.cuda import batches, gathering, scoring, steps
 from pegasos.backends.cuda.launching import Records, launch, xp
 from pegasos.backends.cuda.sparse import Densified
-from pegasos.backends.cuda.sums import THREADS
+from pegasos.backends.cuda.sums import LANES, THREADS
 
 ROWS_AT_ONCE = 8192
 BLOCK_LENGTH = 1024  # threads of a thread block
@@ -120,7 +120,7 @@ def close_columns(shared, sums, weighted_sums, rules) -> bool:
 def scatter_rows(target, index, pulls) -> None:
     """target[index] += pulls.T; rows may repeat."""
     later = xp.empty(len(index), np.int32)
-    launch(batches.later_draws, -(-len(index) // THREADS), THREADS, index, later)
+    launch(batches.later_draws, -(-len(index) * LANES // THREADS), THREADS, index, later)
     launch(batches.scatter_rows, *_over(pulls), target, index, later, pulls)
 
 

@@ -20,23 +20,27 @@ TF32_TENSOR_OP_MATH = 3  # of cuBLAS; CuPy has no name for it
 
 
 _lock = threading.Lock()
-_entered: list[int] = []  # what CuPy's own setting, one for all threads, was when each came in
+# What was set when each came in: CuPy's own setting, one for all threads, and the mode of a thread's handle of cuBLAS.
+_types: list[int] = []
+_modes: dict[int, list[int]] = {}
 
 
 @contextmanager
 def tf32() -> Iterator[None]:
     """Let products of float32 round their factors in here, and meanwhile in other threads, too."""
     handle = device.get_cublas_handle()
-    mode = cublas.getMathMode(handle)
     with _lock:
-        _entered.append(_core.get_compute_type(np.float32))
+        _types.append(_core.get_compute_type(np.float32))
+        _modes.setdefault(handle, []).append(cublas.getMathMode(handle))
         _core.set_compute_type(np.float32, COMPUTE_TYPE_TF32)
-    cublas.setMathMode(handle, TF32_TENSOR_OP_MATH)
+        cublas.setMathMode(handle, TF32_TENSOR_OP_MATH)
     try:
         yield
     finally:
-        cublas.setMathMode(handle, mode)
-        with _lock:
-            before = _entered.pop()  # the first to come in is the last to go out of the list
-            if not _entered:
-                _core.set_compute_type(np.float32, before)
+        with _lock:  # the first to come in is the last to go out of a list
+            compute_type, mode = _types.pop(), _modes[handle].pop()
+            if not _types:
+                _core.set_compute_type(np.float32, compute_type)
+            if not _modes[handle]:
+                cublas.setMathMode(handle, mode)
+                del _modes[handle]
