@@ -15,7 +15,7 @@ def block(found: Sequence[dict]) -> str:
     judged = [results for results in found if not results["quick"]]
     lines = [_line(HEAD), _line(["---"] * len(HEAD))]
     for results in judged:
-        lines += [_line(_cells(row)) for row in results["rows"] if not row["detail"]]
+        lines += [_line(_cells(row, "gpu" in results["machine"])) for row in results["rows"] if not row["detail"]]
     return "\n".join([*lines, "", *(_machines(judged) or [NOTHING])])
 
 
@@ -37,11 +37,12 @@ def update(readme: Path, found: Sequence[dict]) -> bool:
     return new != old
 
 
-def _cells(row: dict) -> list[str]:
+def _cells(row: dict, on_gpu: bool) -> list[str]:
     bar = row["bar"]["text"] if row["bar"] else "–"
     met = {None: "", True: ": met", False: ": **not met**"}[row["met"]]
     task = row["task"] if row["what"] == "fit" else f"{row['task']}, {row['what']}"
     ours, peer = _table.times(row["ours"]), _table.peer(row)
+    task += ", on a GPU" if on_gpu else ""
     return [task, row["data"], ours, peer, _table.figure(row), bar + met, _table.facts(row) or "–"]
 
 

@@ -99,7 +99,8 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         block by block.
     device : {"auto", "cpu", "cuda", "cuda:tf32"}, default="auto"
         Where to compute. "auto" uses a GPU where the rows are there already (CuPy, torch) or the work is large enough
-        to win; "cuda" needs one, and CuPy and numba-cuda (``pip install 'pegasos[cuda]'``). "cuda:tf32"
+        to win, and the CPU for linear models that go to their optimum, which it is better at; "cuda" needs a GPU, and
+        CuPy and numba-cuda (``pip install 'pegasos[cuda]'``). "cuda:tf32"
         rounds the factors of float32 products to ten bits, which tensor cores multiply: terms are off by less than
         2e-3 of their size. Same seed, same draws: the model is the CPU's up to rounding. Fitted attributes are
         NumPy's, and predict where there is no GPU, too.
