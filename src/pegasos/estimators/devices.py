@@ -253,15 +253,18 @@ def backend_of(X) -> dict[str, Any]:
 
 def multiplications(estimator, X, problems, schedule) -> float:
     """About how many a fit takes."""
-    draws = schedule.draws(X.shape[0])
-    if schedule.tol is not None:
-        draws = min(draws, PASSES_TO_TOL * float(X.shape[0]))
-    return multiplications_of(estimator, X, draws, problems.n_rows.sum() / max(1, X.shape[0]))
+    columns_per_row = problems.n_rows.sum() / max(1, X.shape[0])
+    return multiplications_of(estimator, X, schedule.draws(X.shape[0]), columns_per_row, schedule.tol)
 
 
-def multiplications_of(estimator, X, draws: float, columns_per_row: float) -> float:
-    """The same by the draws, and the columns that a row belongs to; of kernels' draws about a tenth pull."""
+def multiplications_of(estimator, X, draws: float, columns_per_row: float, tol: float | None = None) -> float:
+    """The same by the draws, and the columns that a row belongs to; of kernels' draws about a tenth pull.
+
+    A fit that ends at a gap takes a part of the draws it may take.
+    """
     n_rows, n_features = X.shape
+    if tol is not None:
+        draws = min(draws, PASSES_TO_TOL * float(n_rows))
     if estimator.kernel == "linear":
         return float(draws) * columns_per_row * n_features
     return float(n_rows) ** 2 * n_features / 2 + 0.1 * float(draws) * columns_per_row * n_rows

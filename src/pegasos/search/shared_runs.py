@@ -191,7 +191,7 @@ class SharedRun:
         n_columns = sum(each.n_columns for each in self.plan.columns)
         n_rows, batch = self.data.X.shape[0], self.estimator.batch_size
         draws = longest * (n_rows if batch == "all" else int(batch))
-        return devices.multiplications_of(self.estimator, self.data.X, draws, n_columns)
+        return devices.multiplications_of(self.estimator, self.data.X, draws, n_columns, self.recipe.tol)
 
     def train(self, n_left: int) -> None:
         """Train all columns; `n_left` folds at one lam, of this run and later ones, share the time that is left.
