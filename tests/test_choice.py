@@ -51,8 +51,9 @@ def job_of(X, targets, loss, lams, method="relay", **schedule):
 
 
 def descend_for(monkeypatch, passes):
-    """Let columns descend for so many passes, and those of a large lam begin with Newton's method."""
-    monkeypatch.setattr(relay, "passes_of_descent", lambda rows, loss, pulls: np.where(pulls < 1.0, 0.0, passes))
+    """Let columns descend for so many passes, and those of a large lam not at all."""
+    found = lambda rows, loss, pulls: (np.where(pulls < 1.0, 0.0, passes),) * 2
+    monkeypatch.setattr(relay, "passes_of_descent", found)
 
 
 def optimum(X, targets, loss, lam):
@@ -105,11 +106,24 @@ def test_columns_that_descend_slowly_are_handed_to_newton_s_method(loss, contain
 
 @losses
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
-def test_little_regularisation_leaves_descent_out(loss, container):
-    job = job_of(container(problem(loss)[0]), problem(loss)[1], loss, (1.0,))
-    passes = relay.passes_of_descent(job.rows, job.loss, np.array([1e-2, 1e6]))
-    assert passes[0] >= 1
-    assert passes[1] == 0
+def test_little_regularisation_puts_descent_on_trial(loss, container):
+    X, targets = problem(loss)
+    job = job_of(container(X), targets, loss, (1.0,))
+    passes, trial = relay.passes_of_descent(job.rows, job.loss, np.array([1e-2, 1e6]))
+    assert passes[0] == trial[0] == passes[1]
+    assert 1 <= trial[1] < passes[1]
+
+
+@pytest.mark.parametrize("separable", [True, False])
+def test_a_trial_goes_on_where_gaps_fall_fast(separable, monkeypatch):
+    X, targets = problem("hinge")
+    X = np.column_stack([10 * targets, 0.01 * X]) if separable else X
+    monkeypatch.setattr(relay, "passes_of_descent", lambda rows, loss, pulls: (np.full(1, 300.0), np.full(1, 5.0)))
+    given = X, targets, "hinge", (1e-7,)
+    found, descent = (solve(job_of(*given, method, tol=1e-3, max_passes=1000)) for method in ("relay", "dcd"))
+    assert found.certificate.relative_gap[0] <= 1e-3
+    assert (descent.certificate.relative_gap[0] <= 1e-3) == separable
+    assert np.array_equal(found.model, descent.model) == separable
 
 
 def test_columns_that_are_done_before_newton_s_method_begins(monkeypatch):

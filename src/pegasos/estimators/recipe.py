@@ -19,6 +19,7 @@ from pegasos.estimators.warm_start import Memory, missing_for_partial_fit, witho
 from pegasos.kernels import Kernel, Sizes, kernel_class, make_kernel, scale_gamma, sizes_of
 from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 
+ALWAYS = 209652396  # what random_state=0 gives; the seed of fits without one that end at the optimum
 DEFAULT_CACHE_MB = 2000
 FEATURES_SHARE = 0.5  # of the cache that features of landmarks may take; the rest is for states
 FITTED_BY_SOME = (
@@ -138,8 +139,7 @@ class Recipe:
 
         svm = self.estimator
         if seed is None:
-            source = 0 if self.begins_anew and svm.random_state is None else svm.random_state
-            seed = check_random_state(source).randint(np.iinfo(np.int32).max)
+            seed = ALWAYS if self.begins_anew and svm.random_state is None else drawn_seed(svm.random_state)
         return Schedule(
             sampling=svm.sampling,
             seed=seed,
@@ -373,3 +373,8 @@ class Recipe:
     def remember_online(self, state, resume_key: dict[str, Any], landmarks, offset) -> None:
         """Keep the state of a call of `partial_fit` for the next one."""
         self.estimator._memory = Memory(without_rows(state), resume_key, None, landmarks, offset)
+
+
+def drawn_seed(random_state) -> int:
+    """A seed that `random_state` gives."""
+    return check_random_state(random_state).randint(np.iinfo(np.int32).max)
