@@ -25,6 +25,7 @@ BY_DEFAULT = True
 
 SLACK = 1.001  # times the peer's objective
 LEAST, MEAN, SMOOTH, EPOCHS = Bar(least=1), Bar(least=3), Bar(least=1.5), Bar(least=1.5)
+MEAN_OF = "geometric mean of"
 SGD_EPOCHS, SGD_ALPHA = 5, 1e-4
 
 
@@ -37,19 +38,27 @@ class Pair(NamedTuple):
 
 
 def run(options: Options) -> dict:
-    """A row for each task and pair, and the geometric means."""
+    """A row for each task and pair."""
     rows: list[dict] = []
-    for kind, bar, pairs, tasks in (
-        ("LinearSVC", LEAST, linear_svc, for_classes(options)),
-        ("LogisticRegression", SMOOTH, logistic, for_classes(options, ("a9a", "digits", "100 000 × 50"))),
-        ("LinearSVR", SMOOTH, linear_svr, for_regression(options)),
+    for bar, pairs, tasks in (
+        (LEAST, linear_svc, for_classes(options)),
+        (SMOOTH, logistic, for_classes(options, ("a9a", "digits", "100 000 × 50"))),
+        (SMOOTH, linear_svr, for_regression(options)),
     ):
-        of_kind = [row for task in tasks for row in compared(task, pairs(), bar, options)]
-        rows += of_kind
-        if kind == "LinearSVC":
-            rows.append(geometric_mean(of_kind))
+        rows += [row for task in tasks for row in compared(task, pairs(), bar, options)]
     rows += epochs_of_sgd(options)
-    return {"rows": rows, "settings": {"threads": "as many as BLAS would use", "rows": "float64"}}
+    settings = {"threads": "as many as BLAS would use", "rows": "float64", "SGDClassifier": f"{SGD_EPOCHS} epochs"}
+    return {"rows": rows, "settings": settings}
+
+
+def conclude(rows: list[dict]) -> list[dict]:
+    """The rows by peers, those beside LinearSVC first, with the geometric mean of their ratios."""
+    rows = [row for row in rows if not row["task"].startswith(MEAN_OF)]
+    beside = [row for row in rows if row["peer"].startswith("LinearSVC")]
+    others = [row for row in rows if not row["peer"].startswith("LinearSVC")]
+    order = {name: place for place, name in enumerate(("LogisticRegression", "LinearSVR", "SGDClassifier"))}
+    others.sort(key=lambda row: order[row["peer"].partition("(")[0]])
+    return [*beside, geometric_mean(beside), *others]
 
 
 def linear_svc() -> Iterator[Pair]:
@@ -109,11 +118,10 @@ def epochs_of_sgd(options: Options) -> Iterator[dict]:
 
 
 def geometric_mean(rows: list[dict]) -> dict:
-    """Of the ratios of these rows, which all have to have met their bars."""
+    """Of the ratios of these rows."""
     ratios = [row["ratio"] for row in rows]
     mean = float(np.exp(np.mean(np.log(ratios))))
-    record = Record("all", [0.0], [{}])
-    return alone(What("geometric mean of the rows above", "all of them"), record, mean, bar=MEAN,
+    return alone(What(f"{MEAN_OF} the {len(rows)} rows above", "–"), Record("all", [], [{}]), mean, bar=MEAN,
                  note=f"least {min(ratios):.2f}, largest {max(ratios):.1f}")  # fmt: skip
 
 

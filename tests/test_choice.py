@@ -117,12 +117,11 @@ def test_little_regularisation_puts_descent_on_trial(loss, container):
 @pytest.mark.parametrize("separable", [True, False])
 def test_a_trial_goes_on_where_gaps_fall_fast(separable, monkeypatch):
     X, targets = problem("hinge")
-    X = np.column_stack([10 * targets, 0.01 * X]) if separable else X
+    X = np.random.default_rng(1).normal(size=X.shape) + 3 * targets[:, None] if separable else X
     monkeypatch.setattr(relay, "passes_of_descent", lambda rows, loss, pulls: (np.full(1, 300.0), np.full(1, 5.0)))
-    given = X, targets, "hinge", (1e-7,)
+    given = X, targets, "hinge", (1e-5,)
     found, descent = (solve(job_of(*given, method, tol=1e-3, max_passes=1000)) for method in ("relay", "dcd"))
     assert found.certificate.relative_gap[0] <= 1e-3
-    assert (descent.certificate.relative_gap[0] <= 1e-3) == separable
     assert np.array_equal(found.model, descent.model) == separable
 
 
