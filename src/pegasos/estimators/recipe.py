@@ -139,7 +139,8 @@ class Recipe:
 
         svm = self.estimator
         if seed is None:
-            seed = ALWAYS if self.begins_anew and svm.random_state is None else drawn_seed(svm.random_state)
+            always = self.begins_anew and svm.random_state is None
+            seed = ALWAYS if always else check_random_state(svm.random_state).randint(np.iinfo(np.int32).max)
         return Schedule(
             sampling=svm.sampling,
             seed=seed,
@@ -373,8 +374,3 @@ class Recipe:
     def remember_online(self, state, resume_key: dict[str, Any], landmarks, offset) -> None:
         """Keep the state of a call of `partial_fit` for the next one."""
         self.estimator._memory = Memory(without_rows(state), resume_key, None, landmarks, offset)
-
-
-def drawn_seed(random_state) -> int:
-    """A seed that `random_state` gives."""
-    return check_random_state(random_state).randint(np.iinfo(np.int32).max)

@@ -16,6 +16,7 @@ from pegasos.rows import Rows, SparseRows
 from pegasos.solver.descent import DescentSolver
 from pegasos.solver.exact import ROUNDING, ExactRun, ExactSolver
 from pegasos.solver.newton import NewtonSolver
+from pegasos.solver.small_columns import are_small
 
 # Measured on 569 × 30 to 50 000 × 50 dense rows and 20 000 × 200 CSR rows of 10 entries, with q = K(x, x)/(lam n) from
 # 0.3 to 300; nanoseconds.
@@ -24,14 +25,17 @@ STEP, STEP_NUMBER, STEP_ENTRY, STEP_ROOT = (
     0.2,
     1.0,
     150.0,
-)  # of descent: itself, each number of a dense or CSR row
-ROW, ROW_NUMBER, ROW_ROOT, GRAM = 40.0, 0.5, 30.0, 0.006  # of Newton's method, a row; GRAM: a product of two features
-SPARSE_GRAM = 0.5  # ... of two entries, where the Gram matrix is made entry by entry
-ITERATION, CUBE = 150_000.0, 0.07  # an iteration of all columns; the cube of the features, of each
+)  # of descent: itself, a number of a dense or CSR row
+ROW, SMALL_ROW, ROW_NUMBER, ROW_ROOT = 40.0, 15.0, 0.5, 30.0  # of Newton's method, each row, and each of its numbers
+GRAM = {"kink": 0.003, "curved": 0.006, "root": 0.012}  # a product of two features, since most Gram matrices follow ...
+SPARSE_GRAM = 0.5  # ... or of two entries of a CSR row
+ITERATION, CUBE = 150_000.0, 0.07  # an iteration of all columns that are not small; the cube of the features, of each
 PASSES = {"kink": (4.0, 2.0), "curved": (5.0, 2.0), "root": (4.0, 0.8)}  # of descent to the optimum: first + second · q
-ITERATIONS = {"kink": 25.0, "curved": 6.0, "root": 6.0}
-FAR_SLOWER = {"kink": 4.0, "curved": 1.0, "root": 1.0}  # times what Newton's method takes: then descent is on trial ...
+ITERATIONS = {"kink": (10.0, 100.0), "curved": (6.0, 0.0), "root": (6.0, 0.0)}  # first + second · √(features / rows)
+FAR_SLOWER = {"kink": 2.0, "curved": 1.0, "root": 1.0}  # times what Newton's method takes: then descent is on trial ...
 TRIAL, TRIAL_PASSES = 0.1, 3.0  # ... for so much of the passes that Newton's method is worth, and at least so many
+CAUTION = 2.0  # gaps fall fastest in the first passes
+SMALL_SLOWER = 0.5  # times as much of small columns, for which Newton's method is the surer way
 SHARE = 0.5  # of the passes that a fit may take: what descent takes at most
 
 
@@ -75,12 +79,12 @@ class RelaySolver(ExactSolver):
                 taken, 1.0
             )  # of the gap, a pass
             left = (self._later_ends - steps)[column] / n_rows[column]
-            if fall < 0.0 and np.log(goal / start) / fall - taken <= left:
+            if fall < 0.0 and CAUTION * np.log(goal / start) / fall - taken <= left:
                 self._descent_ends[column] = self._later_ends[column]
         self._trial[judged] = False
 
     def _go_on_with_newton(self, run: ExactRun) -> None:
-        self._now = NewtonSolver(self.hooks, self.clock)
+        self._now = NewtonSolver(self.hooks, self.clock, keeps_widths=bool(run.first_steps.any()))
         self._now.begin(run)
 
     def certify(self, run: ExactRun, columns: np.ndarray) -> None:
@@ -108,10 +112,13 @@ def passes_of_descent(rows: Rows, loss: Loss, pulls: np.ndarray) -> tuple[np.nda
     """
     kind = "kink" if loss.has_kink else "root" if loss.curvature is None else "curved"
     sparse, width, size, root = isinstance(rows, SparseRows), rows.width, float(rows.n_state), kind == "root"
+    small = are_small(rows, loss)
     step = STEP + (STEP_ENTRY if sparse else STEP_NUMBER) * width + STEP_ROOT * root
-    gram = min(GRAM * size**2, SPARSE_GRAM * width**2) if sparse else GRAM * size**2
-    iteration = (ITERATION / len(pulls) + CUBE * size**3) / rows.n_rows + ROW + ROW_NUMBER * width + ROW_ROOT * root
-    newton = np.ceil(ITERATIONS[kind] * (iteration + gram) / step)  # in passes of descent
+    row = (SMALL_ROW if small else ROW) + ROW_NUMBER * width + ROW_ROOT * root
+    row += min(GRAM[kind] * size**2, SPARSE_GRAM * width**2 if sparse else np.inf)
+    once = CUBE * size**3 + (0.0 if small else ITERATION / len(pulls))
+    iterations = ITERATIONS[kind][0] + ITERATIONS[kind][1] * np.sqrt(size / rows.n_rows)
+    newton = np.ceil(iterations * (once / rows.n_rows + row) / step)  # in passes of descent
     first, more = PASSES[kind]
-    slow = first + more * pulls > FAR_SLOWER[kind] * newton
+    slow = first + more * pulls > FAR_SLOWER[kind] * newton * (SMALL_SLOWER if small else 1.0)
     return np.full(len(pulls), newton), np.where(slow, min(newton, max(TRIAL_PASSES, np.ceil(TRIAL * newton))), newton)
