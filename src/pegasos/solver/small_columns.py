@@ -65,7 +65,9 @@ class SmallColumns:
         entries = (rows.X.indptr, rows.X.indices, rows.X.data) if sparse else (none, none, rows.X)
         targets, weights = np.ascontiguousarray(problems.labelings.T), np.ascontiguousarray(job.weights.T)
         widths = first_widths(job, run.state.columns)
-        return SmallColumns(job, widths, keeps_widths & run.sums.any(axis=1), entries, targets, weights, sparse)
+        return SmallColumns(
+            job, widths, np.logical_and(run.sums.any(axis=1), keeps_widths), entries, targets, weights, sparse
+        )
 
     def stretch(self, run: ExactRun, most_passes: float) -> None:
         """At most so many iterations of each running column."""
