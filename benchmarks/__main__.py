@@ -38,7 +38,7 @@ def write_readme(chosen: argparse.Namespace) -> None:
 def run_claims(chosen: argparse.Namespace) -> int:
     """Measure claims one after another; one that fails does not stop the others."""
     out = chosen.out or (TRIALS if chosen.quick else RESULTS)
-    options = Options(chosen.quick, chosen.repeats, chosen.seed, chosen.threads, out)
+    options = Options(chosen.quick, chosen.repeats, chosen.seed, chosen.threads, out, chosen.only)
     status = 0
     for name in chosen.names or by_default():
         say(f"{name}: {module_of(name).TITLE}")
@@ -59,6 +59,10 @@ def run_claim(name: str, options: Options) -> dict:
     with fixed(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fits that are short on purpose do not converge
         found = module.run(options)
+    if options.only is not None:
+        found["rows"] = _results.beside_earlier(found["rows"], options.out, name)
+    if hasattr(module, "conclude"):
+        found["rows"] = module.conclude(found["rows"])
     results = _results.results_of(name, module.TITLE, found, options)
     _table.render(results)
     say(f"wrote {_results.write(options.out, results)}")
@@ -77,6 +81,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--repeats", type=int, metavar="N", help="repeats of each measurement (default: 3 or more)")
     run.add_argument("--seed", type=int, default=0, metavar="S", help="seed of ours and of the peers (default: 0)")
     run.add_argument("--threads", type=int, default=2, metavar="N", help="threads for everybody (default: 2)")
+    run.add_argument("--only", metavar="DATA", help="measure rows of data whose name begins so, and keep the others "
+                     "of an earlier run (claims in parts: everyday)")  # fmt: skip
     run.add_argument("--out", type=Path, metavar="FOLDER", help=f"where JSON goes (default: {_shown(RESULTS)}, "
                      f"of a quick trial {_shown(TRIALS)})")  # fmt: skip
     run.set_defaults(command=lambda chosen: run_claims(_checked(run, chosen)))
@@ -93,6 +99,8 @@ def _checked(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> arg
         parser.error(f"there is no claim {unknown[0]!r}; there are: {', '.join(NAMES)}")
     if chosen.repeats is not None and chosen.repeats < (1 if chosen.quick else 3):
         parser.error(f"--repeats must be at least 3, or 1 with --quick; it is {chosen.repeats}")
+    if chosen.only is not None and chosen.names != ["everyday"]:
+        parser.error("--only is for `everyday`, which is measured in parts")
     if chosen.threads < 1:
         parser.error(f"--threads must be at least 1; it is {chosen.threads}")
     return chosen

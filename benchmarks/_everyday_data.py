@@ -26,11 +26,14 @@ def for_classes(options: Options, only: tuple[str, ...] | None = None) -> list[R
     """The tasks of classification, or those of them whose names begin so."""
     makers = {name: MAKERS[name] for name in QUICK} if options.quick else MAKERS
     chosen = [name for name in makers if only is None or options.quick or name.startswith(only)]
+    chosen = [name for name in chosen if options.wants(name)]
     return [_rows(name, *makers[name]()) for name in chosen]
 
 
 def for_regression(options: Options) -> list[Rows]:
     """One like California housing: skewed features, standardised, and a target that is cut off and has heavy tails."""
+    if not options.wants("California-like"):
+        return []
     rng = np.random.default_rng(0)
     n = 500 if options.quick else 20_000
     income, rooms, bedrooms = rng.lognormal(1.2, 0.5, n), rng.lognormal(1.6, 0.4, n), rng.lognormal(0.1, 0.15, n)

@@ -19,6 +19,11 @@ class Options:
     seed: int = 0
     threads: int = 2
     out: Path = RESULTS
+    only: str | None = None  # rows of data whose name begins so; claims that take long look at it
+
+    def wants(self, data: str) -> bool:
+        """Whether rows of this data are to be measured."""
+        return self.only is None or data.startswith(self.only)
 
     @property
     def processes(self) -> int:

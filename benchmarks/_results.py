@@ -22,7 +22,7 @@ def results_of(name: str, title: str, found: dict, options: Options) -> dict:
         "title": title,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "quick": options.quick,
-        "repeats": min((len(row["ours"]) for row in rows), default=0),
+        "repeats": min((len(row["ours"]) for row in rows if row["ours"]), default=0),
         "seed": options.seed,
         "machine": machine(options.threads, options.quick) | found.get("machine", {}),
         "settings": found.get("settings", {}),
@@ -39,6 +39,13 @@ def write(folder: Path, results: dict) -> Path:
     text = json.dumps(plain(results), indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
     return path
+
+
+def beside_earlier(rows: Sequence[dict], folder: Path, name: str) -> list[dict]:
+    """These rows in the places of the same ones of an earlier run of the claim, the others of which are kept."""
+    key = lambda row: (row["task"], row["data"], row["what"], row["peer"])
+    found = {key(row): row for results in read(folder, [name]) for row in results["rows"]}
+    return list((found | {key(row): row for row in rows}).values())
 
 
 def read(folder: Path, names: Sequence[str] = NAMES) -> list[dict]:

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import _claims, _peers, _readme, _results, _table
+from benchmarks import _claims, _peers, _readme, _results, _table, everyday
 from benchmarks.__main__ import main
 from benchmarks._data import digits
 from benchmarks._fits import peer
@@ -111,6 +111,23 @@ def test_further_conditions_and_figures_by_themselves():
     assert row["bar"]["text"] == "≥ 3 ×, accuracy ≥ 90 %"
     row = alone(WHAT, ours, 4.2, bar=Bar(most=4, unit="GB"))
     assert (row["met"], row["bar"]["text"], _table.figure(row)) == (False, "≤ 4 GB", "4.2 GB")
+
+
+def test_a_run_in_parts_keeps_the_other_rows(tmp_path):
+    found = {"rows": [against(What("a", data), record("ours", [2.0]), record("p", [4.0])) for data in ("one", "two")]}
+    _results.write(tmp_path, _results.results_of("everyday", "A title", found, Options()))
+    again = against(What("a", "two"), record("ours", [1.0]), record("p", [4.0]))
+    rows = _results.beside_earlier([again], tmp_path, "everyday")
+    assert [(row["data"], row["ratio"]) for row in rows] == [("one", 2.0), ("two", 4.0)]
+
+
+def test_the_everyday_s_mean_is_of_the_rows_beside_linear_svc():
+    found = (("x", "SGDClassifier()", 9.0), ("a", "LinearSVC()", 2.0), ("b", "LinearSVC()", 8.0))
+    rows = [against(What("ours", data), record("o", [1.0]), record(peer, [time])) for data, peer, time in found]
+    concluded = everyday.conclude(everyday.conclude(rows))
+    assert [row["ratio"] for row in concluded] == [2.0, 8.0, None, 9.0]
+    assert concluded[2]["value"] == 4.0
+    assert concluded[2]["met"]
 
 
 def test_the_shortest_fit_that_is_good_enough_is_raced():

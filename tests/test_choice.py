@@ -16,7 +16,7 @@ from pegasos.problem.job import Job
 from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows, SparseRows
 from pegasos.rules.column import Rule
-from pegasos.solver import relay
+from pegasos.solver import relay, small_columns
 from pegasos.solver.choice import NEWTON_UP_TO, method_for
 from pegasos.solver.monitor import Hooks
 from pegasos.solver.solve import solve
@@ -51,8 +51,9 @@ def job_of(X, targets, loss, lams, method="relay", **schedule):
 
 
 def descend_for(monkeypatch, passes):
-    """Let columns descend for so many passes, and those of a large lam begin with Newton's method."""
-    monkeypatch.setattr(relay, "passes_of_descent", lambda rows, loss, pulls: np.where(pulls < 1.0, 0.0, passes))
+    """Let columns descend for so many passes, and those of a large lam not at all."""
+    found = lambda rows, loss, pulls: (np.where(pulls < 1.0, 0.0, passes),) * 2
+    monkeypatch.setattr(relay, "passes_of_descent", found)
 
 
 def optimum(X, targets, loss, lam):
@@ -64,11 +65,12 @@ def optimum(X, targets, loss, lam):
 @pytest.mark.parametrize(
     "loss, n_features, expected",
     [
-        ("hinge", 5, "relay"),
-        ("epsilon_insensitive", 5, "relay"),
-        ("squared_hinge", 5, "relay"),
-        ("log_loss", 5, "relay"),
+        ("hinge", 5, "newton"),
+        ("epsilon_insensitive", 5, "newton"),
+        ("squared_hinge", 5, "newton"),
+        ("log_loss", NEWTON_UP_TO, "relay"),
         ("squared_epsilon_insensitive", NEWTON_UP_TO, "relay"),
+        ("hinge", NEWTON_UP_TO, "relay"),
         ("hinge", NEWTON_UP_TO + 1, "dcd"),
         ("squared_hinge", NEWTON_UP_TO + 1, "dcd"),
         ("crammer_singer", 5, "stream"),
@@ -76,8 +78,8 @@ def optimum(X, targets, loss, lam):
 )
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
 def test_the_method_of_a_fit(loss, n_features, expected, container):
-    X = container(np.ones((3, n_features)))
-    rows, problems = (SparseRows if sparse.issparse(X) else DenseRows)(X), one_vs_rest(np.array([0, 1, 2]), 3)
+    X, classes = container(np.ones((6, n_features))), np.array([0, 1, 2, 0, 1, 2])
+    rows, problems = (SparseRows if sparse.issparse(X) else DenseRows)(X, 1.0), one_vs_rest(classes, 3)
     assert method_for("auto", rows, problems, Loss[loss]) == expected
     assert method_for("pegasos", rows, problems, Loss[loss]) == "stream"
     assert method_for("auto", rows, problems, Loss[loss], in_stream=True) == "stream"
@@ -105,11 +107,24 @@ def test_columns_that_descend_slowly_are_handed_to_newton_s_method(loss, contain
 
 @losses
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
-def test_little_regularisation_leaves_descent_out(loss, container):
-    job = job_of(container(problem(loss)[0]), problem(loss)[1], loss, (1.0,))
-    passes = relay.passes_of_descent(job.rows, job.loss, np.array([1e-2, 1e6]))
-    assert passes[0] >= 1
-    assert passes[1] == 0
+def test_little_regularisation_puts_descent_on_trial(loss, container, monkeypatch):
+    monkeypatch.setattr(small_columns, "MOST_FEATURES", 0)
+    X, targets = problem(loss)
+    job = job_of(container(X), targets, loss, (1.0,))
+    passes, trial = relay.passes_of_descent(job.rows, job.loss, np.array([1e-2, 1e6]))
+    assert passes[0] == trial[0] == passes[1]
+    assert 1 <= trial[1] < passes[1]
+
+
+@pytest.mark.parametrize("separable", [True, False])
+def test_a_trial_goes_on_where_gaps_fall_fast(separable, monkeypatch):
+    X, targets = problem("hinge")
+    X = np.random.default_rng(1).normal(size=X.shape) + 3 * targets[:, None] if separable else X
+    monkeypatch.setattr(relay, "passes_of_descent", lambda rows, loss, pulls: (np.full(1, 300.0), np.full(1, 5.0)))
+    given = X, targets, "hinge", (1e-5,)
+    found, descent = (solve(job_of(*given, method, tol=1e-3, max_passes=1000)) for method in ("relay", "dcd"))
+    assert found.certificate.relative_gap[0] <= 1e-3
+    assert np.array_equal(found.model, descent.model) == separable
 
 
 def test_columns_that_are_done_before_newton_s_method_begins(monkeypatch):
@@ -122,7 +137,8 @@ def test_columns_that_are_done_before_newton_s_method_begins(monkeypatch):
 
 
 @kinks
-def test_columns_that_descend_soon_are_as_descent_leaves_them(loss):
+def test_columns_that_descend_soon_are_as_descent_leaves_them(loss, monkeypatch):
+    monkeypatch.setattr(relay, "passes_of_descent", lambda rows, loss, pulls: (np.full(len(pulls), 500.0),) * 2)
     X, targets = problem(loss)
     given = X, targets, loss, (0.1, 1.0)
     found = solve(job_of(*given, tol=1e-3, max_passes=1000))

@@ -12,7 +12,7 @@ from pegasos.problem.columns import one_vs_one, one_vs_rest, regression
 from pegasos.problem.job import Job
 from pegasos.problem.schedule import Schedule
 from pegasos.rows import DenseRows, SparseRows
-from pegasos.solver import expansion
+from pegasos.solver import expansion, small_columns
 from pegasos.solver.monitor import Hooks
 from pegasos.solver.solve import solve
 from reference import hinge_optimum, normalised
@@ -26,6 +26,14 @@ LAMS = (1e-8, 1e-3, 0.1, 1e2)
 KINKS = ["hinge", "epsilon_insensitive"]
 
 losses = pytest.mark.parametrize("loss", [*CLASSES, *TARGETS])
+
+
+@pytest.fixture(autouse=True, params=["together", "each in one call"])
+def way(request, monkeypatch):
+    """Columns side by side by products of matrices, or, as small ones are, each in one call."""
+    if request.param == "together":
+        monkeypatch.setattr(small_columns, "MOST_FEATURES", 0)
+    return request.param
 
 
 def plain(rng):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pegasos.losses import Loss
 from pegasos.problem.columns import Problems
 from pegasos.rows import DenseRows, KernelRows, Rows, SparseRows
+from pegasos.solver.small_columns import are_small
 
 NEWTON_UP_TO = 300  # features: beyond, a Hessian of each column costs more than passes of descent
+TINY = 5e5  # rows times squared features: up to there Newton's method takes less than a fit's other work
 LINEAR_SOLVERS = ("dcd", "newton")
 
 
@@ -28,4 +30,6 @@ def method_for(solver: str, rows: Rows, problems: Problems, loss: Loss, *, in_st
         return "stream"
     if solver in LINEAR_SOLVERS:
         return solver
-    return "dcd" if rows.n_state > NEWTON_UP_TO else "relay"
+    if rows.n_state > NEWTON_UP_TO:
+        return "dcd"
+    return "newton" if are_small(rows, loss) and rows.n_rows * rows.n_state**2 <= TINY else "relay"

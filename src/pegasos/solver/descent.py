@@ -41,6 +41,8 @@ class ColumnDescent:
         The estimate of the gap at which a look at all rows is due.
     held_from : float
         How hard a bound has to hold a dual variable for its row to leave.
+    gap : float
+        As the rows showed it that the last pass met.
     """
 
     rows: np.ndarray
@@ -52,6 +54,7 @@ class ColumnDescent:
     weights: np.ndarray
     scale: float  # w = scale · S
     held_from: float = np.inf
+    gap: float = np.inf
 
 
 @dataclass
@@ -139,10 +142,10 @@ class DescentSolver(ExactSolver):
             )  # fmt: skip
             steps, passes = min(steps + met, end), passes + taken
             record["steps"] = steps
-            gap /= record["n_rows"]
-            if gap <= each.goal or not each.n_active:
+            each.gap = gap / record["n_rows"]
+            if each.gap <= each.goal or not each.n_active:
                 self._look(run, column)
-                self._set_goal(run, column, gap)
+                self._set_goal(run, column)
 
     def _begins_with_pegasos(self, run: ExactRun, each: ColumnDescent) -> bool:
         return run.job.loss.pull_is_bounded and run.own[0].largest_square * each.scale <= PEGASOS_UP_TO
@@ -159,10 +162,18 @@ class DescentSolver(ExactSolver):
         regulariser = record["lam"] / 2 * each.scale**2 * (sums @ sums)
         run.note(column, losses / n_rows + regulariser, dual_terms / n_rows - regulariser)
 
-    def _set_goal(self, run: ExactRun, column: int, estimate: float) -> None:
+    def gap(self, run: ExactRun, column: int) -> float:
+        """The gap of a column as its last pass showed it."""
+        return run.own[1][column].gap
+
+    def wanted(self, run: ExactRun, column: int) -> float:
+        """The gap at which a column is expected to be done."""
+        return run.own[1][column].goal
+
+    def _set_goal(self, run: ExactRun, column: int) -> None:
         """What the next estimate of the gap has to be, after a look that was not the last."""
         each, record = run.own[1][column], run.state.columns[column]
-        objective = run.objective[column]
+        objective, estimate = run.objective[column], each.gap
         gap, wanted = objective - run.dual[column], enough(objective, record["zero_objective"], run.job.schedule.tol)
         each.goal = min(each.goal, wanted)
         if estimate <= each.goal and gap > wanted:

@@ -21,21 +21,22 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from pegasos.backends import cpu
 from pegasos.backends.cpu.expansion import LOSS, SLACK
+from pegasos.backends.cpu.newton import (
+    BETTER,
+    FALLS,
+    GOOD_SLOPE,
+    NARROWER,
+    NEAR,
+    ROUNDING,
+    SEARCH_SLOPE,
+    SEARCH_STEPS,
+    STALLS,
+    WIDER,
+)  # fmt: skip
 from pegasos.backends.threads import WORTH_A_THREAD, share_out
 from pegasos.solver.exact import ExactRun, ExactSolver, enough
 from pegasos.solver.expansion import Expansion, Trial
-
-GOOD_SLOPE = 0.5  # of the slope at the start: a step of length 1 that leaves no more is taken as it is ...
-SEARCH_SLOPE = 0.1  # ... and a search ends at a point that leaves no more
-SEARCH_STEPS = 40
-FIRST_WIDTH = 2.0  # of a margin's kink: scores of 0 lie on the parabola
-NARROWER = 0.35  # a width times so much at least
-WIDER = 0.7  # ... and at most
-NEAR = 0.1  # of the objective of zero: a gap from which an earlier fit is gone on from with narrow widths
-STALLS = 3  # iterations without a better gap or objective: then a column goes on in float64, or ends
-BETTER = 0.9  # a gap that is so much of the best one
-FALLS = 1e-9  # of an objective: a fall that counts
-ROUNDING = 1e-12  # of an objective
+from pegasos.solver.small_columns import SmallColumns, first_widths
 
 
 @dataclass
@@ -84,14 +85,31 @@ class Batch:
 
 
 class NewtonSolver(ExactSolver):
-    """Newton's method for dense and CSR rows under a linear model; an iteration counts as a pass."""
+    """Newton's method for dense and CSR rows under a linear model; an iteration counts as a pass.
+
+    Parameters
+    ----------
+    hooks, clock, read_points, snapshots
+        As in `ExactSolver`.
+    keeps_widths : bool
+        Whether models to begin with are those of an earlier fit by this method, which ended at narrow widths.
+    """
+
+    def __init__(self, hooks=None, clock=None, *, keeps_widths: bool = True, **others):
+        super().__init__(hooks, clock, **others)
+        self._keeps_widths = keeps_widths
 
     def begin(self, run: ExactRun) -> None:
         """The first columns, at the models they start from."""
-        self._enter(run)
+        self._columns = SmallColumns.of(run, self._keeps_widths)
+        if self._columns is None:
+            self._enter(run)
 
     def stretch(self, run: ExactRun, most_passes: float) -> None:
         """So many iterations of the columns at hand; one where there is no limit."""
+        if self._columns is not None:
+            self._columns.stretch(run, most_passes)
+            return
         for _ in range(1 if most_passes == np.inf else int(most_passes)):
             if not run.own.places.size:
                 self._leave(run)
@@ -103,6 +121,8 @@ class NewtonSolver(ExactSolver):
 
     def certify(self, run: ExactRun, columns: np.ndarray) -> None:
         """Nothing to be done: each iteration has measured the gaps where it ended."""
+        if self._columns is not None:  # before the first one
+            self._columns.look(run, columns)
 
     def look_multiplications(self, run: ExactRun) -> float:
         """None."""
@@ -110,7 +130,8 @@ class NewtonSolver(ExactSolver):
 
     def conclude(self, run: ExactRun) -> None:
         """Keep the dual points of the columns at hand."""
-        self._leave(run)
+        if self._columns is None:
+            self._leave(run)
 
     # --- columns come and go --------------------------------------------------------------------------------------
 
@@ -121,10 +142,7 @@ class NewtonSolver(ExactSolver):
         columns = run.state.columns[chosen]
         expansion = Expansion(job, columns)
         if job.loss.has_kink:
-            zero = columns["zero_objective"]
-            expansion.widths[:] = FIRST_WIDTH * (
-                np.where(zero > 0, zero, 1.0) if job.loss.task == "regression" else 1.0
-            )
+            expansion.widths[:] = first_widths(job, columns)
         models, places = np.zeros((len(chosen), expansion.n_features + 1)), np.arange(len(chosen))
         models[:, :n_state] = run.sums[chosen] / (columns["lam"] * columns["n_rows"])[:, None]
         begins = bool(models.any())
@@ -132,7 +150,7 @@ class NewtonSolver(ExactSolver):
         if begins:
             expansion.step(places, np.ones(len(places)))
         at = _iterate_of(expansion, trial, models)
-        if begins and job.loss.has_kink:
+        if begins and self._keeps_widths and job.loss.has_kink:
             _first_widths(expansion, at)
         run.own = Batch(
             chosen, expansion, at, places, np.ones(len(chosen), bool),

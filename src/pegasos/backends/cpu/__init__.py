@@ -1,7 +1,8 @@
 """CPU backend: Numba loops over arrays and scalars, compiled when they are first needed and kept on disk.
 
 `operations` has the functions of `pegasos.backends.api.Backend`; `direct_steps`, `row_steps`, `direct_losses`,
-`row_losses`, `dense_sizes` and `row_squares`, and those of `descent`, `expansion` and `gathering`, are loops over dense
+`row_losses`, `dense_sizes` and `row_squares`, and those of `descent`, `expansion`,
+`gathering` and `newton`, are loops over dense
 and CSR rows that this backend alone has.
 """
 
@@ -21,6 +22,7 @@ from pegasos.backends.cpu.batches import count_violations, scatter_rows
 from pegasos.backends.cpu.descent import descend, look_at_rows, pegasos_pass
 from pegasos.backends.cpu.expansion import closer_lengths, coefficients, dense_expansion, line_sums, sparse_expansion
 from pegasos.backends.cpu.gathering import dense_gather, sparse_gather, sparse_gram
+from pegasos.backends.cpu.newton import newton_column
 from pegasos.backends.cpu.operations import (
     add_losses,
     batch_account,
@@ -62,6 +64,7 @@ __all__ = [
     "gram_of",
     "line_sums",
     "look_at_rows",
+    "newton_column",
     "open_columns",
     "pegasos_pass",
     "row_losses",

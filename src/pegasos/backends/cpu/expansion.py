@@ -142,13 +142,19 @@ def closer_lengths(places, columns, sums, norms, goals, bounds, lengths):
         places[left] = p
         left += 1
         bounds[p, 1 if slope > 0.0 or value > goals[p, 0] else 0] = length
-        after = length - slope / bend if bend > 0.0 else np.inf
-        if bounds[p, 1] == np.inf:
-            after = min(after, LONGER * length)
-        elif not bounds[p, 0] < after < bounds[p, 1]:
-            after = 0.5 * (bounds[p, 0] + bounds[p, 1])
-        lengths[p] = after
+        lengths[p] = closer_length(length, slope, bend, bounds[p, 0], bounds[p, 1])
     return left
+
+
+@jit_part
+def closer_length(length, slope, bend, low, high):
+    """The next length of a line search: a step of Newton's method, kept between the bounds."""
+    after = length - slope / bend if bend > 0.0 else np.inf
+    if high == np.inf:
+        after = min(after, LONGER * length)
+    elif not low < after < high:
+        after = 0.5 * (low + high)
+    return after
 
 
 @jit()
