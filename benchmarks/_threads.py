@@ -43,5 +43,6 @@ def in_use() -> dict[str, int]:
 
 
 def environment(threads: int, **more: str) -> dict[str, str]:
-    """The variables of a fresh process that is to use so many threads."""
-    return os.environ | {name: str(threads) for name in VARIABLES} | more
+    """The variables of a fresh process that is to use so many threads; modules stay compiled, as pip leaves them."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {name: str(threads) for name in VARIABLES} | more

@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from pegasos import PegasosSearchCV
 from pegasos.backends import threads
@@ -22,6 +23,11 @@ from textbook import pegasos_classifier
 X, Y = make_classification(90, 6, n_informative=4, n_classes=3, random_state=0)
 LAMS = list(np.logspace(-4, 1, 12))  # 12 × 3 classes × 3 folds = 108 columns
 CYCLIC = pegasos_classifier(sampling="cyclic", max_iter=3)
+
+
+@pytest.fixture
+def one_thread(monkeypatch):
+    monkeypatch.setattr(shared_runs, "blas_threads", lambda: 1)
 
 
 @pytest.fixture
@@ -132,14 +138,14 @@ def test_what_is_the_same(a, b, equal):
     assert same(a, b) is equal
 
 
-def test_a_generator_as_random_state_does_not_keep_candidates_apart(solves):
+def test_a_generator_as_random_state_does_not_keep_candidates_apart(one_thread, solves):
     estimator = pegasos_classifier(random_state=np.random.RandomState(0), max_iter=2)
     PegasosSearchCV(estimator, {"lam": [0.01, 0.1, 1.0]}, cv=3, refit=False).fit(X, Y)
     assert solves == [3 * 3 * 3]
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_little_memory_still_lets_columns_run_together(solves, kernel):
+def test_little_memory_still_lets_columns_run_together(one_thread, solves, kernel):
     estimator = pegasos_classifier(kernel=kernel, sampling="cyclic", max_iter=2, cache_size=0)
     found, expected = both(estimator, {"lam": LAMS}, refit=False)
     assert len(solves) <= 6  # of 108 columns
@@ -186,7 +192,13 @@ def test_n_jobs_limits_threads_and_changes_nothing(n_jobs):
     assert threads.blas_threads() == before
 
 
-def test_limits_within_limits_end_where_they_began():
+@pytest.fixture
+def two_threads_of_blas():
+    with threadpool_limits(2, user_api="blas"):
+        yield
+
+
+def test_limits_within_limits_end_where_they_began(two_threads_of_blas):
     before = threads.blas_threads()
     inside, done = threading.Event(), threading.Event()
 

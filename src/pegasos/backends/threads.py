@@ -154,7 +154,9 @@ def blas_limited(threads: int) -> Iterator[None]:
 
 def _apply() -> None:
     for library, most in zip(_libraries(), _unlimited, strict=True):
-        library.set_num_threads(min(most, *_limits) if _limits else most)
+        # threadpoolctl (3.8) listens only to the thread that set OpenBLAS first. We count limits ourselves, for all.
+        set_threads = getattr(library, "_real_set_num_threads", library.set_num_threads)
+        set_threads(min(most, *_limits) if _limits else most)
 
 
 @contextmanager

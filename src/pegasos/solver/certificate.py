@@ -195,8 +195,10 @@ class Certifier:
             losses, seen = cpu.row_losses, (model, X.indptr, X.indices, X.data)
 
         def some(first, last):
+            f, products = np.empty(self.job.problems.group), np.empty(len(columns), model.dtype)
             for part in range(first, last):
-                where = (edges[part], edges[part + 1], self.job.problems.group)
+                room = (f,) if way == Way.DIRECT else (f, products)
+                where = (edges[part], edges[part + 1], *room)
                 losses(*where, totals[part], columns, *seen, *given, loss=self.job.loss)
 
         in_parallel(some, PARTS, len(columns) * rows.width * rows.n_rows)

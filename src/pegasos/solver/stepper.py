@@ -139,14 +139,14 @@ class Stepper:
         return [(first, min(first + part, length)) for first in range(0, length, part)]
 
     def _direct(self, state: State, index: np.ndarray) -> None:
-        rows, size, pulled = self.rows, self.size, []
+        rows, size, batch, pulled = self.rows, self.size, self.schedule.batch or 1, []
 
         def steps(first, last):
             count = cpu.direct_steps(
                 first * size, last * size, size, state.columns, state.sums, state.weighted, state.products, index,
                 rows.direct_values, self.squares, rows.bias, self.job.problems.labelings, self.job.weights, state.alpha,
-                state.violations, self.schedule.batch, int(self.rules.average), **self.rules.constants,
-                single=self.single, kernel=state.products.size > 0,
+                state.violations, batch, int(self.rules.average), *cpu.direct_room(batch, size, self.single),
+                **self.rules.constants, single=self.single, kernel=state.products.size > 0,
             )  # fmt: skip
             pulled.append(count)
 

@@ -36,7 +36,7 @@ from pegasos.backends.cpu.operations import (
 from pegasos.backends.cpu.scoring import direct_losses
 from pegasos.backends.cpu.sizes import dense_sizes, row_squares
 from pegasos.backends.cpu.sparse import row_losses, row_steps
-from pegasos.backends.cpu.steps import direct_steps
+from pegasos.backends.cpu.steps import direct_room, direct_steps
 
 __all__ = [
     "BLOCK_LENGTH",
@@ -57,6 +57,7 @@ __all__ = [
     "dense_sizes",
     "descend",
     "direct_losses",
+    "direct_room",
     "direct_steps",
     "dual_terms",
     "earlier_draws",

@@ -16,9 +16,10 @@ def block_steps(
 ) -> None:
     """Take the steps of some draws of a block."""
     columns, labelings, weights, alpha, violations, size = shared
+    single = k == 1 == size
     steps.block_steps(
         *part, size, columns, scores, *gram, *draws, labelings, weights, alpha, violations, *pulled, k,
-        int(rules.average), **rules.constants, single=k == 1 == size,
+        int(rules.average), np.empty((0, 0) if single else (4, size)), **rules.constants, single=single,
     )  # fmt: skip
 
 
@@ -57,11 +58,11 @@ def close_columns(shared: SharedArrays, sums, weighted_sums, rules: Rules) -> bo
 
 def add_losses(totals, shared: SharedArrays, scores, index, loss: Loss) -> None:
     """totals[p] += Σ s·loss over the rows `index`."""
-    given = (totals, shared.size, shared.columns, scores, index, shared.labelings, shared.weights)
+    given = (totals, np.empty(shared.size), shared.columns, scores, index, shared.labelings, shared.weights)
     scoring.add_losses(*given, loss=loss)
 
 
 def dual_terms(totals, shared: SharedArrays, factors, point, loss: Loss) -> None:
     """totals[p] += Σ dual term of the dual point ``factors * alpha``, moved into its domain."""
     given = (shared.columns, factors, shared.alpha, shared.labelings, shared.weights)
-    scoring.dual_terms(shared.size, *given, totals, point, loss=loss)
+    scoring.dual_terms(np.empty(shared.size), *given, totals, point, loss=loss)

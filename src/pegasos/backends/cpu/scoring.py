@@ -8,13 +8,12 @@ from pegasos.rules.step import dual_of
 
 
 @jit()
-def add_losses(totals, size, columns, scores, index, labelings, weights, *, loss):
+def add_losses(totals, f, columns, scores, index, labelings, weights, *, loss):
     """totals[p] += Σ s·loss over the rows `index`; `scores` (P, B) are those of the model itself.
 
-    The loss of a group counts in its first column.
+    The loss of a group counts in its first column; `f` is room for the scores of one.
     """
-    if loss.grouped:
-        f = np.empty(size)
+    size = f.size
     for lead in range(0, columns.size, size):
         leader = columns[lead]
         for b in range(index.size):
@@ -30,11 +29,10 @@ def add_losses(totals, size, columns, scores, index, labelings, weights, *, loss
 
 
 @jit(fastmath=SUMS)
-def direct_losses(first, last, size, totals, columns, model, X, bias, labelings, weights, *, loss):
+def direct_losses(first, last, f, totals, columns, model, X, bias, labelings, weights, *, loss):
     """The same over the dense rows first..last-1, each score by its own inner product: only columns that a row belongs
     to cost."""
-    if loss.grouped:
-        f = np.empty(size)
+    size = f.size
     for begin in range(first, last, DIRECT_CHUNK):
         end = begin + DIRECT_CHUNK if begin + DIRECT_CHUNK < last else last
         for lead in range(0, columns.size, size):
@@ -52,12 +50,13 @@ def direct_losses(first, last, size, totals, columns, model, X, bias, labelings,
 
 
 @jit()
-def dual_terms(size, columns, factors, alpha, labelings, weights, totals, point, *, loss):
+def dual_terms(beta, columns, factors, alpha, labelings, weights, totals, point, *, loss):
     """totals[p] += Σ dual term of the dual point `factors * alpha`, moved into its domain.
 
-    `point` (n, P) receives the coefficients of that point, unless it is (0, 0). A group counts in its first column.
+    `point` (n, P) receives the coefficients of that point, unless it is (0, 0). A group counts in its first column;
+    `beta` is room for the dual variables of one.
     """
-    beta = np.empty(size)
+    size = beta.size
     for i in range(alpha.shape[0]):
         for lead in range(0, columns.size, size):
             leader = columns[lead]

@@ -156,12 +156,14 @@ def scatter(sums, pulls, n_pulls, first, last, indices, data, bias):
 
 
 @jit(fastmath=SUMS)
-def row_losses(first, last, size, totals, columns, model, indptr, indices, data, bias, labelings, weights, *, loss):
-    """totals[p] += Σ s·loss over the CSR rows first..last-1; the loss of a group counts in its first column."""
-    n_columns = columns.size
-    products = np.empty(n_columns, model.dtype)
-    if loss.grouped:
-        f = np.empty(size)
+def row_losses(
+    first, last, f, products, totals, columns, model, indptr, indices, data, bias, labelings, weights, *, loss
+):  # fmt: skip
+    """totals[p] += Σ s·loss over the CSR rows first..last-1; the loss of a group counts in its first column.
+
+    `f` and `products` are room for the scores of a row in a group and in all columns.
+    """
+    size, n_columns = f.size, columns.size
     for i in range(first, last):
         gather(products, model, indptr[i], indptr[i + 1], indices, data, bias)
         for lead in range(0, n_columns, size):

@@ -22,7 +22,7 @@ DIRECT_CHUNK = 64  # rows that stay in the cache while column after column meets
 @jit(fastmath=SUMS)
 def block_steps(
     first, last, size, columns, scores, gram, known, matrix, bias, index, earlier, labelings, weights, alpha,
-    violations, pulls, weighted, folds, k, average, *, rule, loss, project, single,
+    violations, pulls, weighted, folds, k, average, scratch, *, rule, loss, project, single,
 ):  # fmt: skip
     """Take the steps of the draws first..last-1 of a block, one group of columns after another.
 
@@ -30,10 +30,11 @@ def block_steps(
     right of its diagonal. A row of it that is not `known` is read from the kernel `matrix` when the row first pulls:
     few rows do. `pulls` and `weighted` (P, B) receive what the rows add to S and U (`weighted` is (0, 0) without an
     average), `folds` (P, 2) the factor on the old S and the multiple of it that U loses. `alpha` is that of the
-    block's start; sdca adds what the same row pulled earlier in the block, `earlier_draws`.
+    block's start; sdca adds what the same row pulled earlier in the block, `earlier_draws`. `scratch` (4, size) is for
+    the numbers of one row in a group, (0, 0) for `single` steps: loops that make arrays take far longer to compile.
     """
     if not single:
-        scales, f, held, found = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+        scales, f, held, found = scratch[0], scratch[1], scratch[2], scratch[3]
     for lead in range(0, columns.size, size):
         leader = columns[lead]
         for p in range(lead, lead + size):
@@ -144,7 +145,7 @@ def fold_block(column, p, done, scores, pulls, weighted, folds):
 @jit(fastmath=SUMS)
 def direct_steps(
     first, last, size, columns, sums, weighted_sums, products, index, values, squares, bias, labelings, weights, alpha,
-    violations, k, average, *, rule, loss, project, single, kernel,
+    violations, k, average, members, scratch, *, rule, loss, project, single, kernel,
 ):  # fmt: skip
     """Take all steps of `index` in the columns first..last-1, each by itself; return how many rows pulled.
 
@@ -152,14 +153,13 @@ def direct_steps(
     `values` is the kernel matrix, a score is read off `products` (all <S, x>), and a pull spreads a row of the matrix
     over them. A row costs only the columns it belongs to, and for kernels only those in which it pulls.
     `sums` or `products` are in Fortran order: a column lies side by side and stays in the cache for a chunk of rows.
+    `members` has room for the rows of a chunk, `scratch` (2k + 4, size) for numbers of a batch in a group (0, 0 if
+    `single`), as `direct_room` makes them.
     """
-    chunk = DIRECT_CHUNK
     if not single:
-        found, pulls = np.empty((k, size)), np.empty((k, size))
-        scales, f, held, own = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-        chunk = max(1, DIRECT_CHUNK // k) * k
-    members = np.empty(chunk, np.int64)
-    n_pulls = 0
+        scales, f, held, own = scratch[2 * k], scratch[2 * k + 1], scratch[2 * k + 2], scratch[2 * k + 3]
+        found, pulls = scratch[:k], scratch[k : 2 * k]
+    chunk, n_pulls = members.size, 0
     for begin in range(0, index.size, chunk):
         end = begin + chunk if begin + chunk < index.size else index.size
         if not kernel:
@@ -228,6 +228,12 @@ def direct_steps(
                             fold_alpha(columns[p], p, alpha)
                         fold_column(columns[p], p, sums, weighted_sums)
     return n_pulls
+
+
+def direct_room(k: int, size: int, single: bool) -> tuple[np.ndarray, np.ndarray]:
+    """`members` and `scratch` of `direct_steps`, for each thread its own."""
+    chunk = DIRECT_CHUNK if single else max(1, DIRECT_CHUNK // k) * k
+    return np.empty(chunk, np.int64), np.empty((0, 0) if single else (2 * k + 4, size))
 
 
 @jit_part
