@@ -13,7 +13,7 @@ from pegasos.kernels.tiles import part_of, slices
 
 BLOCK = 32  # rows of one product, always as many: a value must not depend on what else is computed with it
 TILE = 2048  # columns of one product: with a block of rows it stays in the cache
-WHOLE_UP_TO = 600  # rows of a matrix that is computed as a whole at first
+WHOLE_UP_TO = 600  # rows of a matrix that is always computed as a whole
 PRECISE_UP_TO = 2000  # rows of a matrix whose values are computed in float64
 LEAST_ROWS = 256  # that are kept, however small the cache
 DENSE_FROM = 1 / 16  # share of entries from which CSR rows are multiplied as dense ones
@@ -69,13 +69,22 @@ class KernelRowCache:
         self.last_use = np.zeros(capacity, np.int64)
         precise = n_rows <= PRECISE_UP_TO if precise is None else precise
         self._prepare(X, np.dtype(np.float64 if precise else np.float32), squares)
-        if n_rows <= min(capacity, WHOLE_UP_TO):
-            self.fetch(np.arange(n_rows))
+        if n_rows <= WHOLE_UP_TO:
+            self.complete()
 
     @property
     def capacity(self) -> int:
         """Rows that there is room for."""
         return len(self.last_use)
+
+    def complete(self) -> None:
+        """Compute all rows of a small matrix, if there is room for them; half of the values are those of the others."""
+        n_rows = self.n_rows
+        if n_rows > min(self.capacity, PRECISE_UP_TO) or self.n_used or not self.kernel.from_product:
+            return
+        self.cached[:] = self.kernel.matrix(self.X, self._squares)
+        self.slots[:] = self.row_of[:] = np.arange(n_rows)
+        self.n_used, self.last_use[:] = n_rows, self.now
 
     def missing(self, rows: np.ndarray) -> np.ndarray:
         """Those of some rows that are not here."""

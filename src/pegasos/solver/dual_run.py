@@ -21,6 +21,7 @@ from pegasos.solver.dual_problem import Bounds, DualProblem, DualSolution, Stop
 from pegasos.solver.monitor import Hooks
 
 WORTH_THREADS = 2e4  # variables that move in all columns
+WORTH_ALL_ROWS = 3  # variables a row, beyond which all rows of a small matrix are computed at once
 VARIABLES_AT_ONCE = 4096  # whose slopes one thread computes anew
 LEAST_GOAL = 1e-11  # the violation that is as good as none, as a part of the largest linear term
 
@@ -101,6 +102,8 @@ class DualRun:
     def begin(self) -> None:
         """Find the slopes at the start."""
         columns = [column for column in self.columns if column.status == Status.STEPS]
+        if sum(column.n_variables for column in columns) >= WORTH_ALL_ROWS * self.cache.n_rows:
+            self.cache.complete()
         self._complete([column for column in columns if column.beta.any()])
         for number in [number for number, column in enumerate(self.columns) if column.status == Status.STEPS]:
             self._begin(number)
@@ -211,7 +214,7 @@ class DualRun:
         stop, column = self.stop, self.columns[number]
         column.status = Status.STEPS
         column.activate()
-        bounds = column.measure(self._wanted_gap(number))
+        bounds = column.measure(self._wanted_gap(number))  # at 0 most often, and then seldom enough
         column.floor = LEAST_GOAL * max(1.0, float(np.abs(column.linear).max(initial=0.0)))
         if stop.wanted_gap is None:
             assert stop.violation is not None
