@@ -12,10 +12,8 @@ from pegasos.solver.dual_problem import Bounds, DualProblem
 
 STEPS_TO_SHRINK = 1000  # at most, between two looks at which variables can be set aside
 WORK_OF_A_ROUND = 2e7  # changes of slopes after which a column waits for the others
-HALVINGS = 40
+HALVINGS = 30  # of the interval that an intercept is searched in
 SAFETY = 0.7  # of the gap that is wanted: an estimate below it is worth a look at all variables
-NARROWING = 0.3  # by how much the violation to reach falls while the gap is too wide
-WIDEST_GOAL = 0.1  # violation at which the gap is looked at first, as a part of the largest at the start
 
 
 class Status(Enum):

@@ -16,13 +16,16 @@ from pegasos.backends.cpu import dual_columns
 from pegasos.backends.threads import share_out, threads_limited
 from pegasos.rows.row_cache import BLOCK, KernelRowCache
 from pegasos.solver.clock import Clock
-from pegasos.solver.dual_column import NARROWING, WIDEST_GOAL, DualColumn, Status
+from pegasos.solver.dual_column import SAFETY, DualColumn, Status
 from pegasos.solver.dual_problem import Bounds, DualProblem, DualSolution, Stop
 from pegasos.solver.monitor import Hooks
 
 WORTH_THREADS = 2e4  # variables that move in all columns
 WORTH_ALL_ROWS = 3  # variables a row, beyond which all rows of a small matrix are computed at once
 VARIABLES_AT_ONCE = 4096  # whose slopes one thread computes anew
+WIDEST_GOAL, GOAL_OF_GAP = 0.1, 30.0  # the first violation to reach, as parts of that at the start and of the gap
+LEAST_PART, MOST_PART = 0.1, 0.5  # what the violation to reach falls to while the gap is too wide
+TINY = 1e-300
 LEAST_GOAL = 1e-11  # the violation that is as good as none, as a part of the largest linear term
 
 
@@ -192,7 +195,8 @@ class DualRun:
             return
         column.status = Status.STEPS
         if stop.wanted_gap is not None and bounds.violation <= column.goal:
-            column.goal = max(NARROWING * column.goal, column.floor)
+            part = SAFETY * self._wanted_gap(number) / max(bounds.gap, TINY)
+            column.goal = max(min(max(part, LEAST_PART), MOST_PART) * column.goal, column.floor)
 
     def _is_enough(self, number: int, bounds: Bounds) -> bool:
         stop = self.stop
@@ -214,13 +218,15 @@ class DualRun:
         stop, column = self.stop, self.columns[number]
         column.status = Status.STEPS
         column.activate()
-        bounds = column.measure(self._wanted_gap(number))  # at 0 most often, and then seldom enough
+        column.bounds = Bounds(0.0, np.inf, np.inf, np.zeros(0))
+        bounds = column.measure(self._wanted_gap(number) if column.beta.any() else np.inf)  # 0 is seldom good enough
         column.floor = LEAST_GOAL * max(1.0, float(np.abs(column.linear).max(initial=0.0)))
         if stop.wanted_gap is None:
             assert stop.violation is not None
             column.goal = stop.violation
         else:
-            column.goal = max(WIDEST_GOAL * bounds.violation, column.floor)
+            part = min(WIDEST_GOAL, GOAL_OF_GAP * self._wanted_gap(number) / max(bounds.gap, TINY))
+            column.goal = max(part * bounds.violation, column.floor)
         if self._is_enough(number, bounds):
             column.bounds = bounds
             self._end(number, True)
