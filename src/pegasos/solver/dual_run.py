@@ -14,7 +14,7 @@ import numpy as np
 
 from pegasos.backends.cpu import dual_columns
 from pegasos.backends.threads import share_out, threads_limited
-from pegasos.rows.row_cache import BLOCK, KernelRowCache
+from pegasos.rows.row_cache import KernelRowCache
 from pegasos.solver.clock import Clock
 from pegasos.solver.dual_column import SAFETY, DualColumn, Status
 from pegasos.solver.dual_problem import Bounds, DualProblem, DualSolution, Stop
@@ -159,11 +159,12 @@ class DualRun:
         if not waiting:
             return
         wanted = np.unique([column.wanted for column in waiting])
-        room = -len(wanted) % BLOCK
+        room = -len(wanted) % self.cache.block
         others = np.empty(0, np.intp)
         if room:
-            each = -(-room // len(waiting)) + 1
-            found = [column.strongest_missing(self.cache, each) for column in waiting]
+            asked = waiting[:room]
+            each = -(-room // len(asked)) + 1
+            found = [column.strongest_missing(self.cache, each) for column in asked]
             ranks = np.concatenate([np.arange(len(rows)) for rows in found])
             rows = np.concatenate(found)[np.argsort(ranks, kind="stable")]
             _, first = np.unique(rows, return_index=True)
@@ -249,7 +250,7 @@ class DualRun:
         if not jobs:
             return
         support = np.flatnonzero(np.any([coefficients != 0 for *_, coefficients in jobs], axis=0))
-        at_once = max(BLOCK, self.cache.capacity // 2)
+        at_once = max(self.cache.block, self.cache.capacity // 2)
         for first in range(0, len(support), at_once):
             rows = support[first : first + at_once]
             cache.now += 2
