@@ -130,7 +130,9 @@ class KernelRowCache:
             self._squares = (squared_norms(X) if squares is None else squares).astype(dtype)
         n_pairs = max(1, -(-n_rows // (2 * TILE)))
         parts = slices(n_rows, -(-n_rows // (2 * n_pairs)))  # an even number, which two threads share
-        self._parts: list[tuple[slice, Any]] = [(part, X[part]) for part in parts] if tiled else []
+        self._parts: list[tuple[slice, Any]] = []
+        if tiled:
+            self._parts = [(part, X[part].T.tocsr() if sparse else X[part]) for part in parts]
         self._sparse, self._dtype = sparse, dtype
         self._work = float(X.nnz if sparse else X.size) * self.block
 
@@ -160,8 +162,7 @@ class KernelRowCache:
         values = self.X[self._padded(rows)]
         if not self._sparse:
             return values, lambda block, some: block @ some.T
-        columns = np.ascontiguousarray(values.toarray().T)
-        return columns, lambda block, some: np.ascontiguousarray((some @ block).T)
+        return values, lambda block, some: (block @ some).toarray()
 
     def _rows_of_others(self, rows: np.ndarray) -> np.ndarray:
         """Kernel rows that are no function of inner products."""
