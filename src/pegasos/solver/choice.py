@@ -15,7 +15,7 @@ def takes_linear_solvers(rows: Rows, loss: Loss) -> bool:
     return type(rows) in (DenseRows, SparseRows) and not loss.grouped
 
 
-def takes_active_set(n_rows: int, problems: Problems, loss: Loss, cache_bytes: float) -> bool:
+def takes_active_set(loss: Loss, n_columns: int) -> bool:
     """Whether an active set takes kernel columns to their optimum sooner than passes over all rows do."""
     return loss.keeps_zero and not loss.grouped
 

@@ -96,6 +96,12 @@ class DualColumn:
         dual_columns.smooth_slopes(smooth, self.up[some], self.down[some], self.values[some], self.epsilon)
         self.smooth[member] = smooth
 
+    def release(self) -> None:
+        """Free what only steps need: the values and scores of all variables stay."""
+        self.n_active = 0
+        del self.member, self.active_rows, self.up, self.down, self.values, self.lows, self.highs
+        del self.diagonal, self.ridges, self.own
+
     def set_aside_variables(self) -> np.ndarray:
         """Numbers of the variables that do not move."""
         mask = np.ones(self.n_variables, bool)
@@ -158,8 +164,8 @@ class DualColumn:
                 self.segments, self.active_rows, self.up, self.down, self.values, self.lows, self.highs, self.diagonal,
                 self.ridges, *shared,
             )  # fmt: skip
-        return active_set.single_steps(
-            self.active_rows[: self.n_active], self.up, self.down, self.values, self.lows, self.highs,
+        return active_set.free_steps(
+            self.active_rows[: self.n_active], self.up, self.down, self.values, self.lows, self.highs, self.diagonal,
             self.inverse_root, self.ridges, *shared,
         )  # fmt: skip
 

@@ -209,6 +209,7 @@ class DualRun:
         """A column is done, and another one may begin where it ended."""
         column = self.columns[number]
         column.status, self.converged[number] = Status.DONE, converged
+        column.release()
         following = self.successors.get(number)
         if following is not None:
             self.columns[following].begin_from(column)
