@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.svm import LinearSVC, LinearSVR
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
-from benchmarks._everyday_data import Rows, for_classes, for_regression
+from benchmarks._everyday_data import Rows, for_classes, for_kernels, for_regression
 from benchmarks._fits import Judge
+from benchmarks._kernel_objective import KernelObjective
 from benchmarks._objective import LinearObjective
 from benchmarks._options import Options
 from benchmarks._race import Contestant, Record, race
@@ -26,6 +27,9 @@ BY_DEFAULT = True
 SLACK = 1.001  # times the peer's objective
 LEAST, MEAN, SMOOTH, EPOCHS = Bar(least=1), Bar(least=3), Bar(least=1.5), Bar(least=1.5)
 SGD_EPOCHS, SGD_ALPHA = 5, 1e-4
+KERNEL_MEAN, KERNEL_SVR = Bar(least=4), Bar(least=2)
+KERNEL_ROWS, CACHE = 10_000, 2000  # rows of a regression; megabytes, which ours has by default
+SMO = {"kernel": "rbf", "solver": "smo"}
 
 
 class Pair(NamedTuple):
@@ -49,6 +53,7 @@ def run(options: Options) -> dict:
         if kind == "LinearSVC":
             rows.append(geometric_mean(of_kind))
     rows += epochs_of_sgd(options)
+    rows += kernels(options)
     return {"rows": rows, "settings": {"threads": "as many as BLAS would use", "rows": "float64"}}
 
 
@@ -67,6 +72,27 @@ def linear_svr() -> Iterator[Pair]:
     """The default of LinearSVR has no tube."""
     for loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
         yield Pair(PegasosRegressor(loss=loss, epsilon=0.0), LinearSVR(loss=loss), loss)
+
+
+def kernels(options: Options) -> list[dict]:
+    """Kernel machines with an intercept that is not penalised, pairs of classes as SVC has them."""
+    rows = []
+    for task, given in for_kernels(options):
+        ours, peer = PegasosClassifier(**SMO, multi_class="ovo", **given), SVC(cache_size=CACHE, **given)
+        rows.append(kernel_row(task, ours, peer, KernelObjective(task.X, task.y, given.get("C", 1.0)), options))
+    means = [geometric_mean(rows, KERNEL_MEAN)]
+    (task,) = for_regression(options)
+    task = Rows("California-like", task.X[:KERNEL_ROWS], task.y[:KERNEL_ROWS])
+    ours, peer = PegasosRegressor(**SMO, epsilon=0.1), SVR(cache_size=CACHE)
+    judge = KernelObjective(task.X, task.y, 1.0, epsilon=0.1)
+    return [*rows, *means, kernel_row(task, ours, peer, judge, options, KERNEL_SVR)]
+
+
+def kernel_row(task: Rows, ours: Any, peer: Any, judge: Judge, options: Options, bar: Bar = LEAST) -> dict:
+    """A row of one kernel task."""
+    one, other = race([fitting(ours, task, judge, mine=True), fitting(peer, task, judge)],
+                      options.times(3), options.threads)  # fmt: skip
+    return row_of(task, shown(ours), one, other, bar)
 
 
 def compared(task: Rows, pairs: Iterator[Pair], bar: Bar, options: Options) -> Iterator[dict]:
@@ -108,12 +134,12 @@ def epochs_of_sgd(options: Options) -> Iterator[dict]:
         yield row_of(task, shown(ours), one, other, EPOCHS)
 
 
-def geometric_mean(rows: list[dict]) -> dict:
+def geometric_mean(rows: list[dict], bar: Bar = MEAN) -> dict:
     """Of the ratios of these rows, which all have to have met their bars."""
     ratios = [row["ratio"] for row in rows]
     mean = float(np.exp(np.mean(np.log(ratios))))
     record = Record("all", [0.0], [{}])
-    return alone(What("geometric mean of the rows above", "all of them"), record, mean, bar=MEAN,
+    return alone(What("geometric mean of the rows above", "all of them"), record, mean, bar=bar,
                  note=f"least {min(ratios):.2f}, largest {max(ratios):.1f}")  # fmt: skip
 
 

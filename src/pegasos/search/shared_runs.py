@@ -159,8 +159,7 @@ class SharedRun:
             certified=self.recipe.tol is not None, count_violations=False,
         )  # fmt: skip
         read_on_the_way = any(len(each.read_points) > 1 for each in plan.columns)
-        n_columns = sum(each.n_columns for each in plan.columns)
-        self.by_row = self.recipe.by_row(self.X, n_columns, in_stream=read_on_the_way)
+        self.by_row = self.recipe.by_row(self.X, in_stream=read_on_the_way)
         matrix = None
         draws = longest * (self.schedule.batch or X.shape[0])
         if not kernel.is_precomputed and not self.recipe.explicit and draws > X.shape[0]:

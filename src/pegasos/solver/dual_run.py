@@ -189,7 +189,7 @@ class DualRun:
         bounds = column.bounds = column.measure(self._wanted_gap(number))
         stop, done = self.stop, self._is_enough(number, bounds)
         exhausted = column.steps >= column.limit or bounds.violation <= column.floor
-        stuck = column.steps == column.steps_at_look
+        stuck = column.steps == column.steps_at_look and bounds.violation > column.goal
         column.steps_at_look = column.steps
         if done or exhausted or (stuck and bounds.violation >= before.violation):
             self._end(number, bool(done or bounds.violation <= column.floor))
@@ -197,7 +197,7 @@ class DualRun:
         column.status = Status.STEPS
         if stop.wanted_gap is not None and bounds.violation <= column.goal:
             part = SAFETY * self._wanted_gap(number) / max(bounds.gap, TINY)
-            column.goal = max(min(max(part, LEAST_PART), MOST_PART) * column.goal, column.floor)
+            column.goal = max(min(max(part, LEAST_PART), MOST_PART) * bounds.violation, column.floor)
 
     def _is_enough(self, number: int, bounds: Bounds) -> bool:
         stop = self.stop
