@@ -58,7 +58,8 @@ def assert_equal(found, problem, theirs, intercept, K):
     size = max(abs(reached), 1e-3 * np.abs(problem.linear).sum(), 1e-9)
     assert ours <= reached + 1e-6 * size
     assert ours >= reached - 1e-6 * size - found.gap
-    assert found.converged and found.violation <= 1e-6
+    assert found.converged
+    assert found.violation <= 1e-6
     assert abs(found.intercepts[0] - intercept) <= 1e-4 * max(1.0, abs(intercept))
     assert np.allclose(
         found.scores,
@@ -263,7 +264,8 @@ def test_a_cache_that_is_too_small_changes_no_bit(kind, monkeypatch):
     alone = [solve_duals([problem], large, TIGHT)[0] for problem in problems]
     together = solve_duals(problems, small, TIGHT)
     for one, other in zip(alone, together, strict=True):
-        assert one.converged and other.converged
+        assert one.converged
+        assert other.converged
         assert np.array_equal(one.beta, other.beta)
         assert one.steps == other.steps
 
@@ -297,7 +299,8 @@ def test_one_class_only_and_no_variable_at_all():
     assert found.intercepts[0] == 1.0
     none = DualProblem(np.zeros(0, np.intp), np.zeros(0), np.zeros(0), np.zeros(0), segments=(0, 0))
     (found,) = solve_duals([none], KernelRowCache(X, make_kernel("rbf", gamma=1.0)))
-    assert found.converged and found.objective == 0.0
+    assert found.converged
+    assert found.objective == 0.0
 
 
 def test_threads_change_no_bit():

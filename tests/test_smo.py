@@ -94,7 +94,8 @@ def test_the_certificate_holds(blobs):
     for tol in (0.3, 1e-2, 1e-4):
         model = PegasosClassifier(**SMO, C=10.0, tol=tol).fit(X, y, sample_weight=weights)
         suboptimality = (model.objective_ - best.objective_)[0]
-        assert -1e-9 <= suboptimality <= model.dual_gap_[0] + 1e-9 and model.relative_gap_[0] <= tol
+        assert -1e-9 <= suboptimality <= model.dual_gap_[0] + 1e-9
+        assert model.relative_gap_[0] <= tol
         f, used = model.decision_function(X), weights > 0
         K = rbf_kernel(X[model.support_], gamma=model._kernel.gamma)
         lam = 1.0 / (10.0 * weights.sum())
@@ -122,6 +123,17 @@ def test_kinds_of_rows_and_kernels_agree(blobs):
         assert np.allclose(model.decision_function(X), other.decision_function(X), atol=5e-3)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_squared_losses_of_an_indefinite_kernel_stay_finite(blobs, fit_intercept):
+    X, y, _ = blobs
+    given = {"kernel": "sigmoid", "gamma": 0.5, "coef0": -1.0, "fit_intercept": fit_intercept}
+    model = PegasosClassifier(solver="smo", loss="squared_hinge", **given).fit(X, y)
+    assert np.isfinite(model.dual_coef_).all()
+    assert np.isfinite(model.objective_).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_an_indefinite_kernel_ends_without_a_gap(blobs):
     X, y, _ = blobs
     model = PegasosClassifier(kernel="sigmoid", gamma=0.1, coef0=0.0, solver="smo").fit(X, y)

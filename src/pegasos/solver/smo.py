@@ -6,6 +6,8 @@ penalised: the sum of the dual variables is 0. A pass is as many steps as the co
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from pegasos.losses import Loss
@@ -19,6 +21,7 @@ from pegasos.solver.snapshot import PassCount, Snapshot
 from pegasos.solver.stream import Solution
 
 VIOLATION = 1e-3  # at which kernels without a gap are done, as LIBSVM's
+MOST_OF_INDEFINITE = 100.0  # of a row's weight: its largest dual variable where a kernel has no gap
 LOOK_PER_SUPPORT = 0.5  # of a step: what a row with a coefficient adds to a look at all rows
 
 
@@ -36,14 +39,14 @@ class SmoSolver(ExactSolver):
         self._rows_of = [of_set[each] for each in run.state.columns["row_set"]]
         self._scale = run.state.columns["lam"] * run.state.columns["n_rows"]
         self._lam, self._zero = run.state.columns["lam"].tolist(), run.state.columns["zero_objective"].tolist()
-        duals = []
+        gap, duals = job.definite, []
         for number, record in enumerate(run.state.columns):
             own = self._rows_of[number]
             targets = problems.labelings[own, record["labeling"]].astype(np.float64)
             sizes = weights[own, record["row_set"]] / self._scale[number]
             start = run.alpha[number, own] / self._scale[number]
-            duals.append(dual_of(job.loss, own, targets, sizes, record["epsilon"], rows.bias > 0, start))
-        gap = job.definite
+            dual = dual_of(job.loss, own, targets, sizes, record["epsilon"], rows.bias > 0, start)
+            duals.append(dual if gap else bounded(dual, sizes))
         tol = VIOLATION if job.schedule.tol is None else job.schedule.tol
         self._tol = job.schedule.tol
         stop = Stop(None if gap else tol, self._wanted_gap if gap else None)
@@ -182,3 +185,9 @@ def dual_of(
         epsilon = 0.0
     start = np.clip(start, low, high)
     return DualProblem(rows, targets, low, high, float(epsilon), ridge, (0, len(rows)) if intercept else None, start)
+
+
+def bounded(dual: DualProblem, sizes: np.ndarray) -> DualProblem:
+    """The same for a kernel that is not definite: variables without bounds might rise for ever."""
+    most = MOST_OF_INDEFINITE * sizes
+    return replace(dual, low=np.maximum(dual.low, -most), high=np.minimum(dual.high, most))
