@@ -46,6 +46,16 @@ def for_regression(options: Options) -> list[Rows]:
     return [_rows("California-like", StandardScaler().fit_transform(X), y)]
 
 
+def for_kernels(options: Options) -> list[tuple[Rows, dict[str, float]]]:
+    """The tasks of kernels, each with the parameters that are not SVC's defaults."""
+    names = [name for name in KERNEL_MAKERS if not options.quick or name.startswith(QUICK_KERNELS)]
+    found = []
+    for name in names:
+        make, given = KERNEL_MAKERS[name]
+        found.append((_rows(name, *make()), given))
+    return found
+
+
 def _rows(name: str, X, y: np.ndarray) -> Rows:
     return Rows(f"{name}, {X.shape[0]} × {X.shape[1]}", X.astype(np.float64), y)
 
@@ -57,6 +67,11 @@ def _of(task: _data.Task) -> tuple[Any, np.ndarray]:
 def _adult() -> tuple[Any, np.ndarray]:
     found = _data.loaded("adult")
     return found.X, found.y
+
+
+def _dense(task: tuple[Any, np.ndarray], n_rows: int) -> tuple[Any, np.ndarray]:
+    X, y = task
+    return (X.toarray() if hasattr(X, "toarray") else X)[:n_rows], y[:n_rows]
 
 
 def _covtype() -> tuple[Any, np.ndarray]:
@@ -83,5 +98,17 @@ MAKERS: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
     "covtype": _covtype,
     "100 000 × 50": _synthetic,
     "Fashion-MNIST": lambda: _of(_data.fashion_mnist().first(FASHION_ROWS)),
+}
+QUICK_KERNELS = ("breast cancer", "digits")
+KERNEL_MAKERS: dict[str, tuple[Callable[[], tuple[Any, np.ndarray]], dict[str, float]]] = {
+    "breast cancer, standardised": (lambda: _standardised(load_breast_cancer), {}),
+    "digits": (lambda: load_digits(return_X_y=True), {}),
+    "USPS": (lambda: _of(_data.usps()), {}),
+    "MNIST": (lambda: _of(_data.mnist().first(6000)), {}),
+    "MNIST, more": (lambda: _of(_data.mnist().first(20_000)), {}),
+    "MNIST, 8 against the rest": (lambda: _of(_data.mnist().first(20_000).one_class(8)), {"gamma": 0.02, "C": 5.0}),
+    "a9a, 1/gamma = 20": (lambda: _dense(_adult(), 15_000), {"gamma": 0.05}),
+    "covtype": (lambda: _of(_data.covtype().first(15_000)), {}),
+    "covtype, 1/gamma = 10": (lambda: _of(_data.covtype().first(15_000)), {"gamma": 0.1, "C": 10.0}),
 }
 QUICK = ("breast cancer, standardised", "digits, standardised")

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.svm import LinearSVC, LinearSVR
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
-from benchmarks._everyday_data import Rows, for_classes, for_regression
+from benchmarks._everyday_data import Rows, for_classes, for_kernels, for_regression
 from benchmarks._fits import Judge
+from benchmarks._kernel_objective import KernelObjective
 from benchmarks._objective import LinearObjective
 from benchmarks._options import Options
 from benchmarks._race import Contestant, Record, race
@@ -27,6 +28,12 @@ SLACK = 1.001  # times the peer's objective
 LEAST, MEAN, SMOOTH, EPOCHS = Bar(least=1), Bar(least=3), Bar(least=1.5), Bar(least=1.5)
 MEAN_OF = "geometric mean of"
 SGD_EPOCHS, SGD_ALPHA = 5, 1e-4
+KERNEL_MEAN, KERNEL_SVR = Bar(least=4), Bar(least=2)
+KERNEL_ROWS, CACHE = 10_000, 2000  # rows of a regression; megabytes, which ours has by default
+SMO = {"kernel": "rbf", "solver": "smo"}
+PEERS = {  # in the order of the table, with the bar of the geometric mean
+    "LinearSVC": MEAN, "LogisticRegression": None, "LinearSVR": None, "SGDClassifier": None, "SVC": KERNEL_MEAN, "SVR": None,
+}  # fmt: skip
 
 
 class Pair(NamedTuple):
@@ -47,18 +54,20 @@ def run(options: Options) -> dict:
     ):
         rows += [row for task in tasks for row in compared(task, pairs(), bar, options)]
     rows += epochs_of_sgd(options)
+    rows += kernels(options)
     settings = {"threads": "as many as BLAS would use", "rows": "float64", "SGDClassifier": f"{SGD_EPOCHS} epochs"}
     return {"rows": rows, "settings": settings}
 
 
 def conclude(rows: list[dict]) -> list[dict]:
-    """The rows by peers, those beside LinearSVC first, with the geometric mean of their ratios."""
-    rows = [row for row in rows if not row["task"].startswith(MEAN_OF)]
-    beside = [row for row in rows if row["peer"].startswith("LinearSVC")]
-    others = [row for row in rows if not row["peer"].startswith("LinearSVC")]
-    order = {name: place for place, name in enumerate(("LogisticRegression", "LinearSVR", "SGDClassifier"))}
-    others.sort(key=lambda row: order[row["peer"].partition("(")[0]])
-    return [*beside, geometric_mean(beside), *others]
+    """The rows by peers, with the geometric means of the ratios to LinearSVC and to SVC."""
+    ordered: list[dict] = []
+    for peer, bar in PEERS.items():
+        beside = [row for row in rows if row["peer"].partition("(")[0] == peer]
+        ordered += beside
+        if beside and bar is not None:
+            ordered.append(geometric_mean(beside, bar))
+    return ordered
 
 
 def linear_svc() -> Iterator[Pair]:
@@ -76,6 +85,26 @@ def linear_svr() -> Iterator[Pair]:
     """The default of LinearSVR has no tube."""
     for loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
         yield Pair(PegasosRegressor(loss=loss, epsilon=0.0), LinearSVR(loss=loss), loss)
+
+
+def kernels(options: Options) -> list[dict]:
+    """Kernel machines with an intercept that is not penalised, pairs of classes as SVC has them."""
+    rows = []
+    for task, given in for_kernels(options):
+        ours, peer = PegasosClassifier(**SMO, multi_class="ovo", **given), SVC(cache_size=CACHE, **given)
+        rows.append(kernel_row(task, ours, peer, KernelObjective(task.X, task.y, given.get("C", 1.0)), options))
+    (task,) = for_regression(options)
+    task = Rows("California-like", task.X[:KERNEL_ROWS], task.y[:KERNEL_ROWS])
+    ours, peer = PegasosRegressor(**SMO, epsilon=0.1), SVR(cache_size=CACHE)
+    judge = KernelObjective(task.X, task.y, 1.0, epsilon=0.1)
+    return [*rows, kernel_row(task, ours, peer, judge, options, KERNEL_SVR)]
+
+
+def kernel_row(task: Rows, ours: Any, peer: Any, judge: Judge, options: Options, bar: Bar = LEAST) -> dict:
+    """A row of one kernel task."""
+    one, other = race([fitting(ours, task, judge, mine=True), fitting(peer, task, judge)],
+                      options.times(3), options.threads)  # fmt: skip
+    return row_of(task, shown(ours), one, other, bar)
 
 
 def compared(task: Rows, pairs: Iterator[Pair], bar: Bar, options: Options) -> Iterator[dict]:
@@ -119,11 +148,11 @@ def epochs_of_sgd(options: Options) -> Iterator[dict]:
             yield row_of(task, shown(model), record, other, EPOCHS)
 
 
-def geometric_mean(rows: list[dict]) -> dict:
+def geometric_mean(rows: list[dict], bar: Bar) -> dict:
     """Of the ratios of these rows."""
     ratios = [row["ratio"] for row in rows]
     mean = float(np.exp(np.mean(np.log(ratios))))
-    return alone(What(f"{MEAN_OF} the {len(rows)} rows above", "–"), Record("all", [], [{}]), mean, bar=MEAN,
+    return alone(What(f"{MEAN_OF} the {len(rows)} rows above", "–"), Record("all", [], [{}]), mean, bar=bar,
                  note=f"least {min(ratios):.2f}, largest {max(ratios):.1f}")  # fmt: skip
 
 

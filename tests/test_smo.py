@@ -123,6 +123,17 @@ def test_kinds_of_rows_and_kernels_agree(blobs):
         assert np.allclose(model.decision_function(X), other.decision_function(X), atol=5e-3)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_squared_losses_of_an_indefinite_kernel_stay_finite(blobs, fit_intercept):
+    X, y, _ = blobs
+    given = {"kernel": "sigmoid", "gamma": 0.5, "coef0": -1.0, "fit_intercept": fit_intercept}
+    model = PegasosClassifier(solver="smo", loss="squared_hinge", **given).fit(X, y)
+    assert np.isfinite(model.dual_coef_).all()
+    assert np.isfinite(model.objective_).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_an_indefinite_kernel_ends_without_a_gap(blobs):
     X, y, _ = blobs
     model = PegasosClassifier(kernel="sigmoid", gamma=0.1, coef0=0.0, solver="smo").fit(X, y)

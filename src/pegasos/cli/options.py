@@ -66,7 +66,7 @@ PARAMETERS = {
     "multi_class": Parameter("text", "How classes become problems.", ("ovr", "ovo", "crammer_singer")),
     "class_weight": Parameter("text", "Weights of the classes.", ("balanced",)),
     "epsilon": Parameter("number", "Width of the tube, for --regression."),
-    "fit_intercept": Parameter("switch", "A penalised constant feature.", ("auto",)),
+    "fit_intercept": Parameter("switch", "A penalised constant feature; an intercept of its own for smo.", ("auto",)),
     "intercept_scaling": Parameter("number", "Its value."),
     "solver": Parameter("text", "auto ends at the optimum; pegasos is the textbook's algorithm.",
                         ("auto", "pegasos", "sdca", "dcd", "newton", "smo"), "Steps"),

@@ -53,16 +53,21 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     multi_class : {"ovr", "ovo", "crammer_singer"}, default="ovr"
         One class against the rest, all pairs with a vote, or all classes in one problem (hinge only), whose loss is
         ``max over r ≠ y of max(0, 1 + f_r - f_y)``.
-    solver : {"auto", "pegasos", "sdca", "dcd", "newton"}, default="auto"
+    solver : {"auto", "pegasos", "sdca", "dcd", "newton", "smo"}, default="auto"
         "auto" ends at the optimum, by whichever of the others suits the rows and the loss; unless `batch_size`,
         `sampling`, `average`, `project` or `max_steps` are given, which only "pegasos" has. "pegasos": the textbook
         algorithm, 20 passes of primal sub-gradient steps. "sdca": dual coordinate ascent, all columns in one pass.
         "dcd", for linear models: dual coordinate descent, each column by itself. "newton", for linear models with few
-        features: Newton's method on the primal.
+        features: Newton's method on the primal. "smo", for kernels: an active set of the rows that violate their
+        conditions most, over a cache of kernel rows; not for log_loss and Crammer–Singer. Its intercept is not
+        penalised, as that of `SVC`. "auto" takes it, too, but never for another objective: what the intercept is does
+        not depend on the solver that "auto" finds, and without one, its default for kernels, all have the same optimum.
     tol : float or None, default=1e-3
         The relative gap at which a column ends: a bound on how far its objective is above the optimum, as a fraction of
         the zero model's objective (1 for the hinge). A fit that ends before warns. None: all of `max_iter`. "pegasos"
         takes the default for None.
+        Kernels that are not positive semi-definite have no gap: "smo" ends them where conditions of the optimum are
+        violated by at most this, 1e-3 if it is None.
     max_iter : float, default=None
         Passes over each column's rows; None: 1000, or 20 of "pegasos" without a `tol`.
     max_steps : int, default=None
@@ -80,7 +85,8 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         Project on the ball ||w|| ≤ √(P₀/lam) after each step, P₀ the objective of the zero model: 1, or log 2 for
         "log_loss".
     fit_intercept : bool or "auto", default="auto"
-        Add a constant feature, penalised like the others. "auto": for the linear kernel only.
+        Add a constant feature, penalised like the others. "auto": for the linear kernel only. Under "smo" True and
+        "auto" are an intercept that is not penalised.
     intercept_scaling : float, default=1.0
         Value of the constant feature.
     class_weight : dict, "balanced" or None, default=None
@@ -134,7 +140,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         Kernels only: rows that have a coefficient, the rows themselves, the coefficients (n_columns, n_support), and
         how many of each class.
     violations_ : ndarray of int, shape (n_columns, n_support)
-        Kernels only: how often each support row changed the model.
+        Kernels only, and not of "smo": how often each support row changed the model.
     n_iter_ : int
         Most steps of any column.
     t_ : ndarray of int, shape (n_columns,)

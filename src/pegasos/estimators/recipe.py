@@ -99,7 +99,7 @@ class Recipe:
         other.textbook, other.tol = True, None
         return other
 
-    def by_row(self, X, problems, *, in_stream: bool) -> bool:
+    def by_row(self, X, *, in_stream: bool) -> bool:
         """Whether the columns are best solved by an active set, which asks for single rows of the kernel matrix of X.
 
         `in_stream` says that only a stream of draws can do what is asked.
@@ -112,7 +112,7 @@ class Recipe:
         if svm.solver == "smo":
             return True
         suits = not in_stream and self.bias == 0.0
-        return suits and takes_active_set(X.shape[0], problems, self.loss, self.cache_bytes())
+        return suits and takes_active_set(self.loss)
 
     def method(self, rows, problems, in_stream: bool) -> str:
         """The `Job.method`; `in_stream` says that only a stream of draws can do what is asked."""

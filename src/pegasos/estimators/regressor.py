@@ -47,16 +47,21 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         ``max(0, |y - f| - epsilon)``, or its square.
     epsilon : float, default=0.1
         Errors up to this are free; in the units of the targets.
-    solver : {"auto", "pegasos", "sdca", "dcd", "newton"}, default="auto"
+    solver : {"auto", "pegasos", "sdca", "dcd", "newton", "smo"}, default="auto"
         "auto" ends at the optimum, by whichever of the others suits the rows and the loss; unless `batch_size`,
         `sampling`, `average`, `project` or `max_steps` are given, which only "pegasos" has. "pegasos": the textbook
         algorithm, 20 passes of primal sub-gradient steps. "sdca": dual coordinate ascent, all columns in one pass.
         "dcd", for linear models: dual coordinate descent, each column by itself. "newton", for linear models with few
-        features: Newton's method on the primal.
+        features: Newton's method on the primal. "smo", for kernels: an active set of the rows that violate their
+        conditions most, over a cache of kernel rows; its intercept is not penalised, as that of `SVR`.
+        "auto" takes it, too, but never for another objective: what the intercept is does not depend on the solver that
+        "auto" finds, and without an intercept, its default for kernels, both have the same optimum.
     tol : float or None, default=1e-3
         The relative gap at which a column ends: a bound on how far its objective is above the optimum, as a fraction of
         the zero model's objective (mean (|y| - epsilon)₊ or that of its square). A fit that ends before warns. None:
         all of `max_iter`. "pegasos" takes the default for None.
+        Kernels that are not positive semi-definite have no gap: "smo" ends them where conditions of the optimum are
+        violated by at most this, 1e-3 if it is None.
     max_iter : float, default=None
         Passes over each column's rows; None: 1000, or 20 of "pegasos" without a `tol`.
     max_steps : int, default=None
@@ -75,7 +80,8 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
     fit_intercept : bool or "auto", default="auto"
         Add a constant feature, penalised like the others, as `LinearSVR` does. "auto": for the linear kernel; with
         another one the mean of the targets is taken off before and added to `intercept_` after, since a kernel model
-        without an intercept would have to reach for it.
+        without an intercept would have to reach for it. Under "smo" True and "auto" are an intercept that is not
+        penalised.
     intercept_scaling : float, default=1.0
         Value of the constant feature.
     n_landmarks : int, default=None
@@ -124,7 +130,7 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
     support_, support_vectors_, dual_coef_
         Kernels only: rows that have a coefficient, the rows themselves, and the coefficients (n_targets, n_support).
     violations_ : ndarray of int, shape (n_targets, n_support)
-        Kernels only: how often each support row changed the model.
+        Kernels only, and not of "smo": how often each support row changed the model.
     n_iter_ : int
         Most steps of any target.
     t_ : ndarray of int, shape (n_targets,)

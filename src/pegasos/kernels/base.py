@@ -96,8 +96,11 @@ class Kernel:
         x_squares, z_squares = self.squares_of(X, x_squares), self.squares_of(Z, z_squares)
         return self.transform(self.pairs(X, Z), x_squares, z_squares)
 
-    def transform(self, pairs: np.ndarray, x_squares=None, z_squares=None) -> np.ndarray:
-        """Turn `pairs` into kernel values, in place, a few rows at a time so that they stay in the cache."""
+    def transform(self, pairs: np.ndarray, x_squares=None, z_squares=None, *, compiled: bool = False) -> np.ndarray:
+        """Turn `pairs` into kernel values, in place, a few rows at a time so that they stay in the cache.
+
+        `compiled` says that compiled loops are loaded already, so that one for few pairs pays, too.
+        """
         if on_gpu(pairs):
             from pegasos.backends.cuda.values import transform
 

@@ -38,7 +38,7 @@ class RBFKernel(DistanceKernel):
     name = "rbf"
     needs_squares = True
 
-    def transform(self, pairs, x_squares=None, z_squares=None):
+    def transform(self, pairs, x_squares=None, z_squares=None, *, compiled=False):
         """Turn inner products into kernel values, in place; many of float32 by a compiled loop.
 
         Rows whose norms overflow are like no other: infinity less infinity would be no number.
@@ -47,7 +47,7 @@ class RBFKernel(DistanceKernel):
         if not on_gpu(pairs) and x_squares.max(initial=0.0) > most:
             pairs[x_squares > most] = 0.0
             x_squares = np.minimum(x_squares, most)
-        if not on_gpu(pairs) and pairs.size >= WORTH_COMPILED and _suits_loop(pairs):
+        if not on_gpu(pairs) and (compiled or pairs.size >= WORTH_COMPILED) and _suits_loop(pairs):
             from pegasos.backends.cpu.elementwise import rbf_values  # here: who predicts a few rows needs no Numba
 
             rbf_values(pairs, x_squares, z_squares, float(self.gamma))

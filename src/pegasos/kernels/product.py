@@ -19,7 +19,7 @@ class LinearKernel(Kernel):
     definite = True
     is_linear = True
 
-    def transform(self, pairs, x_squares=None, z_squares=None):
+    def transform(self, pairs, x_squares=None, z_squares=None, *, compiled=False):
         """The inner products themselves."""
         return pairs
 

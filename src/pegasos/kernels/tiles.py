@@ -35,7 +35,7 @@ def kernel_matrix(
     tile_size, threads = GPU_TILE if on_gpu(X) else TILE, 1 if alone else None
     halved = kernel.from_product and (products is not None or not hasattr(X, "indptr"))
     if halved and products is None and n_rows > STRIP:
-        X = _without_empty_columns(X)
+        X = without_empty_columns(X)
 
     def strip(rows):
         matrix[rows] = kernel(X[rows], X, part_of(squares, rows), squares)
@@ -118,7 +118,7 @@ def part_of(squares, rows: slice):
     return None if squares is None else squares[rows]
 
 
-def _without_empty_columns(X: np.ndarray) -> np.ndarray:
+def without_empty_columns(X: np.ndarray) -> np.ndarray:
     """X without the features that are zero in all rows, if many are: products do not need them."""
     used = X.any(axis=0)
     return np.compress(used, X, axis=1) if 0 < used.mean() < 0.95 else X

@@ -9,11 +9,12 @@ import numpy as np
 
 from pegasos.backends.threads import share_out
 from pegasos.kernels import Kernel, squared_norms
-from pegasos.kernels.tiles import part_of, slices
+from pegasos.kernels.tiles import part_of, slices, without_empty_columns
 
 BLOCK = 32  # rows of one product, always as many: a value must not depend on what else is computed with it
-TILE = 2048  # columns of one product: with a block of rows it stays in the cache
-WHOLE_UP_TO = 600  # rows of a matrix that is computed as a whole at first
+LONG_BLOCK, NARROW = 64, 160  # ... and of rows with so few features, which are soon multiplied
+TILE = 2048  # columns of one product, at most: with a block of rows it stays in the cache
+WHOLE_UP_TO = 600  # rows of a matrix that is always computed as a whole
 PRECISE_UP_TO = 2000  # rows of a matrix whose values are computed in float64
 LEAST_ROWS = 256  # that are kept, however small the cache
 DENSE_FROM = 1 / 16  # share of entries from which CSR rows are multiplied as dense ones
@@ -54,7 +55,7 @@ class KernelRowCache:
         self, X, kernel: Kernel, cache_bytes: float = 2e8, *, squares=None, precise: bool | None = None, matrix=None
     ):
         n_rows = X.shape[0]
-        self.kernel, self.n_rows, self.now, self.n_used = kernel, n_rows, 1, 0
+        self.kernel, self.n_rows, self.now, self.n_used, self.block = kernel, n_rows, 1, 0, BLOCK
         self.diagonal = np.asarray(kernel.diagonal(X, squares), np.float64)
         if matrix is None and kernel.is_precomputed and X.dtype == np.float32:
             matrix = X.T if X.flags.f_contiguous else X  # symmetric, and rows are read
@@ -69,13 +70,22 @@ class KernelRowCache:
         self.last_use = np.zeros(capacity, np.int64)
         precise = n_rows <= PRECISE_UP_TO if precise is None else precise
         self._prepare(X, np.dtype(np.float64 if precise else np.float32), squares)
-        if n_rows <= min(capacity, WHOLE_UP_TO):
-            self.fetch(np.arange(n_rows))
+        if n_rows <= WHOLE_UP_TO:
+            self.complete()
 
     @property
     def capacity(self) -> int:
         """Rows that there is room for."""
         return len(self.last_use)
+
+    def complete(self) -> None:
+        """Compute all rows of a small matrix, if there is room for them; half of the values are those of the others."""
+        n_rows = self.n_rows
+        if n_rows > min(self.capacity, PRECISE_UP_TO) or self.n_used or not self.kernel.from_product:
+            return
+        self.cached[:] = self.kernel.matrix(self.X, self._squares)
+        self.slots[:] = self.row_of[:] = np.arange(n_rows)
+        self.n_used, self.last_use[:] = n_rows, self.now
 
     def missing(self, rows: np.ndarray) -> np.ndarray:
         """Those of some rows that are not here."""
@@ -83,11 +93,11 @@ class KernelRowCache:
 
     def fetch(self, rows: np.ndarray, others: np.ndarray | None = None) -> None:
         """Compute rows that are missing, each once; if that leaves room in a block, some of the `others`, too."""
-        room = -len(rows) % BLOCK
+        room = -len(rows) % self.block
         if others is not None and room:
             rows = np.append(rows, others[:room])
-        for first in range(0, len(rows), BLOCK):
-            some = rows[first : first + BLOCK]
+        for first in range(0, len(rows), self.block):
+            some = rows[first : first + self.block]
             self._compute(some, self._free_slots(len(some)))
 
     def _free_slots(self, wanted: int) -> np.ndarray:
@@ -112,13 +122,19 @@ class KernelRowCache:
             X, sparse = X.toarray(), False
         if kernel.from_features:
             X = X.astype(dtype, copy=False)
+        if tiled and not sparse:
+            X = without_empty_columns(X)
+            self.block = LONG_BLOCK if X.shape[1] <= NARROW else BLOCK
         self.X, self._squares = X, None
         if kernel.needs_squares:
             self._squares = (squared_norms(X) if squares is None else squares).astype(dtype)
-        parts = slices(n_rows, TILE)
-        self._parts: list[tuple[slice, Any]] = [(part, X[part]) for part in parts] if tiled else []
+        n_pairs = max(1, -(-n_rows // (2 * TILE)))
+        parts = slices(n_rows, -(-n_rows // (2 * n_pairs)))  # an even number, which two threads share
+        self._parts: list[tuple[slice, Any]] = []
+        if tiled:
+            self._parts = [(part, X[part].T.tocsr() if sparse else X[part]) for part in parts]
         self._sparse, self._dtype = sparse, dtype
-        self._work = float(X.nnz if sparse else X.size) * BLOCK
+        self._work = float(X.nnz if sparse else X.size) * self.block
 
     def _compute(self, rows: np.ndarray, into: np.ndarray) -> None:
         """Compute the kernel rows of these rows, at most a block of them, into these slots."""
@@ -131,7 +147,7 @@ class KernelRowCache:
             def tile(place: tuple[slice, Any]) -> None:
                 part, some = place
                 pairs = inner(values, some)
-                found = self.kernel.transform(pairs, own, part_of(self._squares, part))
+                found = self.kernel.transform(pairs, own, part_of(self._squares, part), compiled=True)
                 self.cached[into, part] = found[: len(rows)]
 
             share_out(tile, self._parts, threads=None if self._work >= WORTH_THREADS else 1)
@@ -139,15 +155,14 @@ class KernelRowCache:
 
     def _padded(self, rows: np.ndarray) -> np.ndarray:
         """A whole block of rows: how products round depends on their shape."""
-        return np.concatenate([rows, np.full(BLOCK - len(rows), rows[-1])]) if len(rows) < BLOCK else rows
+        return np.concatenate([rows, np.full(self.block - len(rows), rows[-1])])
 
     def _block(self, rows: np.ndarray) -> tuple[Any, Callable[[Any, Any], np.ndarray]]:
         """The values of a block of rows, and how to find their inner products with some others."""
         values = self.X[self._padded(rows)]
         if not self._sparse:
             return values, lambda block, some: block @ some.T
-        columns = np.ascontiguousarray(values.toarray().T)
-        return columns, lambda block, some: np.ascontiguousarray((some @ block).T)
+        return values, lambda block, some: (block @ some).toarray()
 
     def _rows_of_others(self, rows: np.ndarray) -> np.ndarray:
         """Kernel rows that are no function of inner products."""

@@ -211,4 +211,6 @@ def _input_attributes(estimator) -> dict[str, Any]:
 def run_parameters(estimator: PegasosBase) -> dict[str, Any]:
     """Parameters in which the candidates of one run agree."""
     found = {name: value for name, value in estimator.get_params(deep=False).items() if name not in COLUMN_PARAMETERS}
+    if estimator.solver == "smo":  # nothing is read off on its way
+        found |= {"max_steps": estimator.max_steps, "max_iter": estimator.max_iter}
     return found | {"textbook": is_textbook(estimator)}

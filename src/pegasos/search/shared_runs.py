@@ -37,6 +37,7 @@ from pegasos.utils.arrays import on_gpu
 
 MAX_COLUMNS = 1024  # of one batch; more gain nothing
 MIN_COLUMNS = 32  # that run together, however little memory is wanted
+BYTES_OF_A_VARIABLE = 120.0  # of an active set
 COLUMNS_PER_THREAD = 16  # of a run that are worth a thread of their own ...
 COLUMNS_PER_THREAD_WITH_MATRIX = 64  # ... and where their steps are products with a kernel matrix
 
@@ -157,6 +158,8 @@ class SharedRun:
             plan.folds[0].schedule, max_steps=longest, max_passes=np.inf, tol=self.recipe.tol,
             certified=self.recipe.tol is not None, count_violations=False,
         )  # fmt: skip
+        read_on_the_way = any(len(each.read_points) > 1 for each in plan.columns)
+        self.by_row = self.recipe.by_row(self.X, in_stream=read_on_the_way)
         matrix = None
         draws = longest * (self.schedule.batch or X.shape[0])
         if not kernel.is_precomputed and not self.recipe.explicit and draws > X.shape[0]:
@@ -182,7 +185,9 @@ class SharedRun:
         return self.kernel_cache.X
 
     def _rows(self, matrix) -> Any:
-        return self.recipe.rows(self.X, self.features, self.schedule, matrix=matrix, keep=False, share=self.share)
+        return self.recipe.rows(
+            self.X, self.features, self.schedule, matrix=matrix, keep=False, share=self.share, by_row=self.by_row
+        )
 
     def _cache_bytes(self) -> float:
         return self.recipe.cache_bytes(self.X, self.kernel_cache.bytes_taken())
@@ -202,7 +207,11 @@ class SharedRun:
         columns = self.plan.columns
         n_columns = sum(each.n_columns for each in columns)
         least = COLUMNS_PER_THREAD_WITH_MATRIX if self.rows.dual else COLUMNS_PER_THREAD
-        n_threads = 1 if on_gpu(self.X) else int(np.clip(n_columns // least, 1, min(blas_threads(), len(columns))))
+        n_threads = int(np.clip(n_columns // least, 1, min(blas_threads(), len(columns))))
+        if on_gpu(self.X) or self.by_row:  # an active set has columns side by side on all threads
+            n_threads = 1
+        if self.by_row:  # the columns of a fold begin where those of the lam before have ended
+            columns.sort(key=lambda each: each.fold.number)
         n_rounds = -(-n_columns // max(n_threads, self._most_columns()))
         waiting = column_plan.column_batches(columns, n_rounds * n_threads)
         while waiting:
@@ -239,6 +248,7 @@ class SharedRun:
         folds, train_too = [fold.rows for fold in self.plan.folds], "train" in self.results.sides
         scores = max(len(fold.test) + len(fold.train) * train_too for fold in folds)
         each = 2.0 * (states * rows.n_state + by_row * rows.n_rows + scores) * rows.dtype.itemsize
+        each += self.by_row * BYTES_OF_A_VARIABLE * rows.n_rows
         room = self._cache_bytes() - self.kernel_cache.bytes_taken()
         return int(np.clip(room / each, MIN_COLUMNS, MAX_COLUMNS * blas_threads()))
 

@@ -17,8 +17,15 @@ def takes_linear_solvers(rows: Rows, loss: Loss) -> bool:
     return type(rows) in (DenseRows, SparseRows) and not loss.grouped
 
 
-def takes_active_set(n_rows: int, problems: Problems, loss: Loss, cache_bytes: float) -> bool:
-    """Whether an active set takes kernel columns to their optimum sooner than passes over all rows do."""
+def takes_active_set(loss: Loss) -> bool:
+    """Whether an active set takes kernel columns to their optimum sooner than passes over all rows do.
+
+    It does wherever rows may have no coefficient. Times of "sdca" over times of "smo", both without an intercept and to
+    the same gap, on two cores: iris 2.1, breast cancer 1.3 (C = 100: 19), digits 1.9, USPS 3.5, MNIST 6000 rows 2.0,
+    covtype 15 000 rows 2.7 (C = 10: 3.0), a9a 15 000 rows 3.4, 50 000 × 20 2.3, MNIST 20 000 rows, 8 against the rest,
+    24; 100 classes of 3000 rows 1.2, 435 pairs of classes 10, labels at random 1.0 to 1.3, regression 1.9 to 3.9. It
+    was below 1 on one of 37 tasks: 0.5 on sparse rows at random, where each row is a support vector.
+    """
     return loss.keeps_zero and not loss.grouped
 
 

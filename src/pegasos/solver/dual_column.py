@@ -12,10 +12,8 @@ from pegasos.solver.dual_problem import Bounds, DualProblem
 
 STEPS_TO_SHRINK = 1000  # at most, between two looks at which variables can be set aside
 WORK_OF_A_ROUND = 2e7  # changes of slopes after which a column waits for the others
-HALVINGS = 40
+HALVINGS = 30  # of the interval that an intercept is searched in
 SAFETY = 0.7  # of the gap that is wanted: an estimate below it is worth a look at all variables
-NARROWING = 0.3  # by how much the violation to reach falls while the gap is too wide
-WIDEST_GOAL = 0.1  # violation at which the gap is looked at first, as a part of the largest at the start
 
 
 class Status(Enum):
@@ -98,6 +96,12 @@ class DualColumn:
         dual_columns.smooth_slopes(smooth, self.up[some], self.down[some], self.values[some], self.epsilon)
         self.smooth[member] = smooth
 
+    def release(self) -> None:
+        """Free what only steps need: the values and scores of all variables stay."""
+        self.n_active = 0
+        del self.member, self.active_rows, self.up, self.down, self.values, self.lows, self.highs
+        del self.diagonal, self.ridges, self.own
+
     def set_aside_variables(self) -> np.ndarray:
         """Numbers of the variables that do not move."""
         mask = np.ones(self.n_variables, bool)
@@ -160,8 +164,8 @@ class DualColumn:
                 self.segments, self.active_rows, self.up, self.down, self.values, self.lows, self.highs, self.diagonal,
                 self.ridges, *shared,
             )  # fmt: skip
-        return active_set.single_steps(
-            self.active_rows[: self.n_active], self.up, self.down, self.values, self.lows, self.highs,
+        return active_set.free_steps(
+            self.active_rows[: self.n_active], self.up, self.down, self.values, self.lows, self.highs, self.diagonal,
             self.inverse_root, self.ridges, *shared,
         )  # fmt: skip
 

@@ -14,14 +14,18 @@ import numpy as np
 
 from pegasos.backends.cpu import dual_columns
 from pegasos.backends.threads import share_out, threads_limited
-from pegasos.rows.row_cache import BLOCK, KernelRowCache
+from pegasos.rows.row_cache import KernelRowCache
 from pegasos.solver.clock import Clock
-from pegasos.solver.dual_column import NARROWING, WIDEST_GOAL, DualColumn, Status
+from pegasos.solver.dual_column import SAFETY, DualColumn, Status
 from pegasos.solver.dual_problem import Bounds, DualProblem, DualSolution, Stop
 from pegasos.solver.monitor import Hooks
 
 WORTH_THREADS = 2e4  # variables that move in all columns
+WORTH_ALL_ROWS = 3  # variables a row, beyond which all rows of a small matrix are computed at once
 VARIABLES_AT_ONCE = 4096  # whose slopes one thread computes anew
+WIDEST_GOAL, GOAL_OF_GAP = 0.1, 30.0  # the first violation to reach, as parts of that at the start and of the gap
+LEAST_PART, MOST_PART = 0.1, 0.5  # what the violation to reach falls to while the gap is too wide
+TINY = 1e-300
 LEAST_GOAL = 1e-11  # the violation that is as good as none, as a part of the largest linear term
 
 
@@ -101,6 +105,8 @@ class DualRun:
     def begin(self) -> None:
         """Find the slopes at the start."""
         columns = [column for column in self.columns if column.status == Status.STEPS]
+        if sum(column.n_variables for column in columns) >= WORTH_ALL_ROWS * self.cache.n_rows:
+            self.cache.complete()
         self._complete([column for column in columns if column.beta.any()])
         for number in [number for number, column in enumerate(self.columns) if column.status == Status.STEPS]:
             self._begin(number)
@@ -153,11 +159,12 @@ class DualRun:
         if not waiting:
             return
         wanted = np.unique([column.wanted for column in waiting])
-        room = -len(wanted) % BLOCK
+        room = -len(wanted) % self.cache.block
         others = np.empty(0, np.intp)
         if room:
-            each = -(-room // len(waiting)) + 1
-            found = [column.strongest_missing(self.cache, each) for column in waiting]
+            asked = waiting[:room]
+            each = -(-room // len(asked)) + 1
+            found = [column.strongest_missing(self.cache, each) for column in asked]
             ranks = np.concatenate([np.arange(len(rows)) for rows in found])
             rows = np.concatenate(found)[np.argsort(ranks, kind="stable")]
             _, first = np.unique(rows, return_index=True)
@@ -182,14 +189,15 @@ class DualRun:
         bounds = column.bounds = column.measure(self._wanted_gap(number))
         stop, done = self.stop, self._is_enough(number, bounds)
         exhausted = column.steps >= column.limit or bounds.violation <= column.floor
-        stuck = column.steps == column.steps_at_look
+        stuck = column.steps == column.steps_at_look and bounds.violation > column.goal
         column.steps_at_look = column.steps
         if done or exhausted or (stuck and bounds.violation >= before.violation):
             self._end(number, bool(done or bounds.violation <= column.floor))
             return
         column.status = Status.STEPS
         if stop.wanted_gap is not None and bounds.violation <= column.goal:
-            column.goal = max(NARROWING * column.goal, column.floor)
+            part = SAFETY * self._wanted_gap(number) / max(bounds.gap, TINY)
+            column.goal = max(min(max(part, LEAST_PART), MOST_PART) * bounds.violation, column.floor)
 
     def _is_enough(self, number: int, bounds: Bounds) -> bool:
         stop = self.stop
@@ -201,6 +209,7 @@ class DualRun:
         """A column is done, and another one may begin where it ended."""
         column = self.columns[number]
         column.status, self.converged[number] = Status.DONE, converged
+        column.release()
         following = self.successors.get(number)
         if following is not None:
             self.columns[following].begin_from(column)
@@ -211,13 +220,15 @@ class DualRun:
         stop, column = self.stop, self.columns[number]
         column.status = Status.STEPS
         column.activate()
-        bounds = column.measure(self._wanted_gap(number))
+        column.bounds = Bounds(0.0, np.inf, np.inf, np.zeros(0))
+        bounds = column.measure(self._wanted_gap(number) if column.beta.any() else np.inf)  # 0 is seldom good enough
         column.floor = LEAST_GOAL * max(1.0, float(np.abs(column.linear).max(initial=0.0)))
         if stop.wanted_gap is None:
             assert stop.violation is not None
             column.goal = stop.violation
         else:
-            column.goal = max(WIDEST_GOAL * bounds.violation, column.floor)
+            part = min(WIDEST_GOAL, GOAL_OF_GAP * self._wanted_gap(number) / max(bounds.gap, TINY))
+            column.goal = max(part * bounds.violation, column.floor)
         if self._is_enough(number, bounds):
             column.bounds = bounds
             self._end(number, True)
@@ -240,7 +251,7 @@ class DualRun:
         if not jobs:
             return
         support = np.flatnonzero(np.any([coefficients != 0 for *_, coefficients in jobs], axis=0))
-        at_once = max(BLOCK, self.cache.capacity // 2)
+        at_once = max(self.cache.block, self.cache.capacity // 2)
         for first in range(0, len(support), at_once):
             rows = support[first : first + at_once]
             cache.now += 2

@@ -6,6 +6,8 @@ penalised: the sum of the dual variables is 0. A pass is as many steps as the co
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from pegasos.losses import Loss
@@ -16,8 +18,10 @@ from pegasos.solver.dual_run import DualRun
 from pegasos.solver.dual_snapshot import packed, unpack
 from pegasos.solver.exact import ExactRun, ExactSolver, enough
 from pegasos.solver.snapshot import PassCount, Snapshot
+from pegasos.solver.stream import Solution
 
 VIOLATION = 1e-3  # at which kernels without a gap are done, as LIBSVM's
+MOST_OF_INDEFINITE = 100.0  # of a row's weight: its largest dual variable where a kernel has no gap
 LOOK_PER_SUPPORT = 0.5  # of a step: what a row with a coefficient adds to a look at all rows
 
 
@@ -34,17 +38,18 @@ class SmoSolver(ExactSolver):
         of_set = [np.flatnonzero(each) for each in weights.T]
         self._rows_of = [of_set[each] for each in run.state.columns["row_set"]]
         self._scale = run.state.columns["lam"] * run.state.columns["n_rows"]
-        duals = []
+        self._lam, self._zero = run.state.columns["lam"].tolist(), run.state.columns["zero_objective"].tolist()
+        gap, duals = job.definite, []
         for number, record in enumerate(run.state.columns):
             own = self._rows_of[number]
             targets = problems.labelings[own, record["labeling"]].astype(np.float64)
             sizes = weights[own, record["row_set"]] / self._scale[number]
             start = run.alpha[number, own] / self._scale[number]
-            duals.append(dual_of(job.loss, own, targets, sizes, record["epsilon"], rows.bias > 0, start))
-        gap = job.definite
+            dual = dual_of(job.loss, own, targets, sizes, record["epsilon"], rows.bias > 0, start)
+            duals.append(dual if gap else bounded(dual, sizes))
         tol = VIOLATION if job.schedule.tol is None else job.schedule.tol
-        wanted = lambda column, primal: self._wanted_gap(run, column, primal)
-        stop = Stop(None if gap else tol, wanted if gap else None)
+        self._tol = job.schedule.tol
+        stop = Stop(None if gap else tol, self._wanted_gap if gap else None)
         fresh = not run.alpha.any()
         run.own = DualRun(duals, rows.row_cache, stop, self._predecessors(run) if fresh else None)
         limits = run.state.columns["limit"] - run.first_steps
@@ -69,17 +74,17 @@ class SmoSolver(ExactSolver):
             last[key] = int(number)
         return found
 
-    def _wanted_gap(self, run: ExactRun, number: int, primal: float) -> float:
-        record = run.state.columns[number]
-        lam, tol = record["lam"], run.job.schedule.tol
-        return float(enough(lam * primal, record["zero_objective"], tol) / lam)
+    def _wanted_gap(self, number: int, primal: float) -> float:
+        lam = self._lam[number]
+        return enough(lam * primal, self._zero[number], self._tol) / lam
 
     def stretch(self, run: ExactRun, most_passes: float) -> None:
         """One round of steps in all columns, or as many rounds as so many passes take."""
         duals, columns = run.own, run.state.columns
         before = np.array([column.steps for column in duals.columns])
-        for column, n_rows in zip(duals.columns, columns["n_rows"], strict=True):
-            column.most_steps = int(min(column.limit, column.steps + most_passes * n_rows))
+        if most_passes < np.inf:
+            for column, n_rows in zip(duals.columns, columns["n_rows"].tolist(), strict=True):
+                column.most_steps = int(min(column.limit, column.steps + most_passes * n_rows))
         while True:
             duals.advance()
             if most_passes == np.inf or not duals.ready or self.clock.interrupted or self._out_of_time():
@@ -116,6 +121,13 @@ class SmoSolver(ExactSolver):
         """Keep where an early end leaves the columns, for a later run to go on from."""
         if self.snapshots is not None and (run.monitor.stopped or self.clock.timed_out or self.clock.interrupted):
             self.snapshots.keep(self._snapshot(run))
+
+    def finish(self, run: ExactRun) -> Solution:
+        """What is to know of all columns; the kernel rows are freed now, not when somebody collects cycles."""
+        try:
+            return super().finish(run)
+        finally:
+            run.own = None
 
     def look_multiplications(self, run: ExactRun) -> float:
         """In the time of steps: what looks at all rows of the columns that are not done add up to."""
@@ -173,3 +185,9 @@ def dual_of(
         epsilon = 0.0
     start = np.clip(start, low, high)
     return DualProblem(rows, targets, low, high, float(epsilon), ridge, (0, len(rows)) if intercept else None, start)
+
+
+def bounded(dual: DualProblem, sizes: np.ndarray) -> DualProblem:
+    """The same for a kernel that is not definite: variables without bounds might rise for ever."""
+    most = MOST_OF_INDEFINITE * sizes
+    return replace(dual, low=np.maximum(dual.low, -most), high=np.minimum(dual.high, most))

@@ -22,6 +22,7 @@ CHUNK = 128  # variables
 LEAST_CURVATURE = 1e-12  # of a step: kernels that are not positive definite have less
 AT_GOAL, OUT_OF_STEPS, MISSING, STUCK = 0, 1, 2, 3  # why steps ended
 NONE, SMALL, TWICE = np.float32(0.0), np.float32(1e-12), np.float32(2.0)
+LEAST_LEFT = np.float32(1e-3)  # of a curvature, however well another variable can answer
 
 
 @jit(fastmath=SWIFT)
@@ -80,6 +81,7 @@ def pair_steps(
             break
         slot_j = slots[rows[j]]
         if slot_j < 0:
+            last_use[slot_i] = now + 1  # it must not leave for the other
             status, missing = MISSING, j
             break
         last_use[slot_j] = now
@@ -120,12 +122,15 @@ def pair_steps(
 
 
 @jit(fastmath=SWIFT)
-def single_steps(
-    rows, up, down, beta, low, high, inverse_root, ridge, slots, cached, last_use, now, epsilon, tol, n_steps, own
-):
-    """Move one variable at a time, the one with the largest gain in the objective; no sum is kept.
+def free_steps(
+    rows, up, down, beta, low, high, diagonal, inverse_root, ridge, slots, cached, last_use, now, epsilon, tol, n_steps,
+    own,
+):  # fmt: skip
+    """Move the variable with the largest gain in the objective, and with it a second one; no sum is kept.
 
-    `inverse_root` is one over the root of each variable's curvature. See `pair_steps` for the rest.
+    The second one gains most where the first is free to answer it: on kernels whose values are much alike, single
+    variables gain little (Steinwart, Hush & Scovel, JMLR 2011). `inverse_root` is one over the root of each variable's
+    curvature. See `pair_steps` for the rest.
     """
     n_active = rows.size
     largest, gains, values = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK, np.float32)
@@ -148,38 +153,60 @@ def single_steps(
             gain = max(-up[t], down[t]) * inverse_root[t]
             if gain > top:
                 i, top = t, gain
-        slot = slots[rows[i]]
-        if slot < 0:
+        slot_i = slots[rows[i]]
+        if slot_i < 0:
             status, missing = MISSING, i
             break
-        last_use[slot] = now
-        before, rises = beta[i], -up[i] >= down[i]
-        slope, sign = (up[i], 1.0) if rises else (down[i], -1.0)
-        end, kink = high[i] if rises else low[i], epsilon if before >= 0.0 else -epsilon
-        length = -slope * inverse_root[i] * inverse_root[i]
-        if epsilon > 0.0:
-            if not rises:
-                kink = epsilon if before > 0.0 else -epsilon
-            if before * sign < 0.0:
-                end = 0.0
-        moved = before + length
-        if (moved - end) * sign >= 0.0:
-            moved = end
-        delta = moved - before
-        if delta == 0.0:
+        last_use[slot_i] = now
+        curvature_i = max(diagonal[i], LEAST_CURVATURE)
+        slope_i, least_i, most_i = piece_of(up, down, beta, low, high, i, epsilon)
+        delta_i = min(max(-slope_i / curvature_i, least_i), most_i)
+        up_i, down_i = up[i], down[i]
+        up[i], down[i] = np.inf, -np.inf  # it is not its own partner
+        j = best_second(cached[slot_i], own, rows, up, down, diagonal, n_active, delta_i, curvature_i, values)
+        up[i], down[i] = up_i, down_i
+        delta_j, slope_j, slot_j = 0.0, 0.0, slot_i
+        if j >= 0:
+            slot_j = slots[rows[j]]
+            if slot_j < 0:
+                last_use[slot_i] = now + 1  # it must not leave for the other
+                status, missing = MISSING, j
+                break
+            last_use[slot_j] = now
+            common, curvature_j = np.float64(own[j]), max(diagonal[j], LEAST_CURVATURE)
+            change = delta_i * common
+            rises = -(up[j] + change) >= down[j] + change
+            slope_j, least_j, most_j = piece_towards(up, down, beta, low, high, j, epsilon, rises)
+            left = max(curvature_j - common * common / curvature_i, 1e-3 * curvature_j)
+            alone = 0.5 * curvature_i * delta_i * delta_i + slope_i * delta_i
+            two = min(max(-(slope_j - common * slope_i / curvature_i) / left, least_j), most_j)
+            one = min(max(-(slope_i + common * two) / curvature_i, least_i), most_i)
+            two = min(max(-(slope_j + common * one) / curvature_j, least_j), most_j)
+            together = slope_i * one + slope_j * two + common * one * two
+            together += 0.5 * (curvature_i * one * one + curvature_j * two * two)
+            if together < alone:
+                delta_i, delta_j = one, two
+        if delta_i == 0.0 and delta_j == 0.0:
             status = STUCK
             break
-        beta[i] = moved
-        set_slopes(up, down, i, slope - kink + ridge[i] * delta, moved, low[i], high[i], epsilon)
+        move(up, down, beta, low, high, ridge, i, slope_i, delta_i, least_i, most_i, epsilon)
+        if delta_j != 0.0:
+            move(up, down, beta, low, high, ridge, j, slope_j, delta_j, least_j, most_j, epsilon)
         clear(gains, largest)
         for start in range(0, n_active, CHUNK):
             width = min(CHUNK, n_active - start)
-            gather_chunk(cached[slot], values, rows, start, width, 0)
             place = np.uintp(start)
-            for l in range(np.uintp(width)):
-                change = delta * np.float64(values[l])
-                up[place + l] += change
-                down[place + l] += change
+            if delta_j != 0.0:
+                gather_chunk(cached[slot_j], values, rows, start, width, 0)
+                for l in range(np.uintp(width)):
+                    change = delta_i * np.float64(own[place + l]) + delta_j * np.float64(values[l])
+                    up[place + l] += change
+                    down[place + l] += change
+            else:
+                for l in range(np.uintp(width)):
+                    change = delta_i * np.float64(own[place + l])
+                    up[place + l] += change
+                    down[place + l] += change
             note_gains(up, down, inverse_root, start, width, largest, gains)
         violation = most_of(largest)
         steps += 1
@@ -299,3 +326,73 @@ def set_slopes(up, down, i, slope, value, low, high, epsilon):
     """The slopes of a variable, from that of the smooth part of the objective."""
     up[i] = np.inf if value >= high else slope + (epsilon if value >= 0.0 else -epsilon)
     down[i] = -np.inf if value <= low else slope + (epsilon if value > 0.0 else -epsilon)
+
+
+@jit_part
+def piece_of(up, down, beta, low, high, i, epsilon):
+    """The piece of the objective that a variable falls into as it gains: its slope, and how far it reaches."""
+    rises = -up[i] >= down[i]
+    return piece_towards(up, down, beta, low, high, i, epsilon, rises)
+
+
+@jit_part
+def piece_towards(up, down, beta, low, high, i, epsilon, rises):
+    """The piece of the objective above a variable's value, or below it: its slope, and how far it reaches."""
+    slope = up[i] if rises else down[i]
+    least, most = low[i], high[i]
+    if epsilon > 0.0:
+        if beta[i] > 0.0 or (rises and beta[i] == 0.0):
+            least = max(least, 0.0)
+        else:
+            most = min(most, 0.0)
+    return slope, least - beta[i], most - beta[i]
+
+
+@jit_part
+def best_second(row, own, rows, up, down, diagonal, n_active, delta, curvature, gains):
+    """The variable that gains most after a step of the first, which answers it; -1: none gains."""
+    share = np.float32(1.0 / curvature)
+    for l in range(CHUNK):
+        gains[l] = NONE
+    for start in range(0, n_active, CHUNK):
+        width = min(CHUNK, n_active - start)
+        gather_chunk(row, own, rows, start, width, start)
+        begin = np.uintp(start)
+        for l in range(np.uintp(width)):
+            value = own[begin + l]
+            change = delta * np.float64(value)
+            slope = max(np.float32(max(-up[begin + l] - change, down[begin + l] + change)), NONE)
+            left = np.float32(diagonal[begin + l])
+            left = max(left - value * value * share, LEAST_LEFT * left)
+            gains[l] = max(gains[l], slope * slope / max(left, SMALL))
+    lane, best = -1, NONE
+    for l in range(CHUNK):
+        if gains[l] > best:
+            lane, best = l, gains[l]
+    place, top = -1, NONE
+    if lane >= 0:
+        for t in range(lane, n_active, CHUNK):
+            value = own[t]
+            change = delta * np.float64(value)
+            slope = max(np.float32(max(-up[t] - change, down[t] + change)), NONE)
+            left = np.float32(diagonal[t])
+            left = max(left - value * value * share, LEAST_LEFT * left)
+            gain = slope * slope / max(left, SMALL)
+            if gain > top:
+                place, top = t, gain
+    return place
+
+
+@jit_part
+def move(up, down, beta, low, high, ridge, i, slope, delta, least, most, epsilon):
+    """Move a variable within its piece, and set its own slopes as far as kernel values have no part in them."""
+    kink = 0.0
+    if epsilon > 0.0:
+        kink = epsilon if beta[i] + most > 0.0 else -epsilon
+    after = beta[i] + delta
+    if delta == most:
+        after = high[i] if epsilon == 0.0 or kink > 0.0 else min(high[i], 0.0)
+    elif delta == least:
+        after = low[i] if epsilon == 0.0 or kink < 0.0 else max(low[i], 0.0)
+    beta[i] = after
+    set_slopes(up, down, i, slope - kink + ridge[i] * delta, after, low[i], high[i], epsilon)
