@@ -32,7 +32,8 @@ KERNEL_MEAN, KERNEL_SVR = Bar(least=4), Bar(least=2)
 KERNEL_ROWS, CACHE = 10_000, 2000  # rows of a regression; megabytes, which ours has by default
 SMO = {"kernel": "rbf", "solver": "smo"}
 PEERS = {  # in the order of the table, with the bar of the geometric mean
-    "LinearSVC": MEAN, "LogisticRegression": None, "LinearSVR": None, "SGDClassifier": None, "SVC": KERNEL_MEAN, "SVR": None,
+    "LinearSVC": MEAN, "LogisticRegression": None, "LinearSVR": None, "SGDClassifier": None, "SVC": KERNEL_MEAN,
+    "SVR": None,
 }  # fmt: skip
 
 
@@ -61,7 +62,7 @@ def run(options: Options) -> dict:
 
 def conclude(rows: list[dict]) -> list[dict]:
     """The rows by peers, with the geometric means of the ratios to LinearSVC and to SVC."""
-    ordered: list[dict] = []
+    rows, ordered = [row for row in rows if not row["task"].startswith(MEAN_OF)], []
     for peer, bar in PEERS.items():
         beside = [row for row in rows if row["peer"].partition("(")[0] == peer]
         ordered += beside
