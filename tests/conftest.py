@@ -31,6 +31,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "thread_unsafe: of scikit-learn's tests, which run in threads there")
     if find_spec("hypothesis"):  # script/gpu does without
         from hypothesis import settings
 
@@ -42,7 +43,14 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave out what tests/tiers.py says, unless all is asked for or tests are named one by one."""
+    """Leave out what tests/tiers.py says, unless all is asked for or tests are named one by one.
+
+    Tests of others that a module takes over fail where its EXPECTED_FAILURES say so, by name, with the reason.
+    """
+    for item in items:
+        reason = getattr(item.module, "EXPECTED_FAILURES", {}).get(item.name)
+        if reason is not None:
+            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
     if not config.getoption("--all") and not any("::" in str(word) for word in config.args):
         tests = {}
         for item in items:

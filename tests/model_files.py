@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import pegasos
 from pegasos import ModelFormatError
 from pegasos.storage import describe
+from pegasos.svm import SVC, SVR, LinearSVC, OneClassSVM
 from textbook import pegasos_classifier, pegasos_regressor
 
 FIRST = 8 + len(b'{"__metadata__":{"blake2b":"')
@@ -41,6 +42,7 @@ def models() -> list:
     few: dict[str, Any] = dict(random_state=0, max_iter=2)
     scaled = make_pipeline(StandardScaler(), pegasos_classifier(multi_class="crammer_singer", lam=0.1, **few))
     ranged = make_pipeline(MinMaxScaler(), pegasos_regressor(kernel="laplacian", **few))
+    machine = make_pipeline(MaxAbsScaler(), SVC(class_weight="balanced"))
     return [
         pegasos_classifier(lam=0.1, average="suffix", **few).fit(X, np.array(["no", "yes"])[codes % 2]),
         pegasos_classifier(kernel="rbf", **few).fit(X.astype(np.float32), codes.astype(np.int8)),
@@ -51,6 +53,10 @@ def models() -> list:
         pegasos_regressor(kernel="sigmoid", warm_start=True, **few).fit(np.asfortranarray(X), X[:, 0]),
         scaled.fit(X, np.array([b"a", b"b", b"c"])[codes]),
         ranged.fit(X, X[:, 0]),
+        machine.fit(X, np.array(["a", "b", "c"])[codes]),
+        LinearSVC().fit(X, codes),
+        SVR(kernel="linear").fit(rows, X[:, 0]),
+        OneClassSVM(n_landmarks=4, random_state=0).fit(X),
     ]
 
 

@@ -24,6 +24,7 @@ LAYERS = [
     ["problem"],
     ["solver"],
     ["estimators"],
+    ["svm"],
     ["search"],
     ["storage", "io"],
     ["datasets"],

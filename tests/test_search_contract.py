@@ -67,6 +67,7 @@ CHECKED = [
     PegasosSearchCV(PegasosClassifier(random_state=0, average=False), SHORT, cv=2),
     PegasosSearchCV(PegasosClassifier(kernel="rbf", random_state=0), {"lam": [0.01, 0.1]}, cv=3),
     PegasosSearchCV(PegasosRegressor(), {"C": [1, 10]}, cv=2),
+    PegasosSearchCV(PegasosClassifier(), {"C": [0.1, 1.0]}),
 ]
 
 

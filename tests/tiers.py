@@ -172,11 +172,15 @@ THINNED: list[tuple[Choice, str, list[str]]] = [
         "all checks of three estimators of 19", ["test_sklearn_checks_family.py::test_scikit_learn_check"],
     ),
     (
+        checks_of("SVC()", "OneClassSVM()", "LinearSVR()"),
+        "all checks of three machines of 14", ["test_svm_checks.py::test_scikit_learn_check"],
+    ),
+    (
         checks_of(
             "PegasosSearchCV(cv=2,estimator=PegasosClassifier(average=False,random_state=0),"
             "param_grid={'lam':[0.001],'max_iter':[2,20]})",
         ),
-        "all checks of one search of three", ["test_search_contract.py::test_scikit_learn_check"],
+        "all checks of one search of four", ["test_search_contract.py::test_scikit_learn_check"],
     ),
 ]  # fmt: skip
 

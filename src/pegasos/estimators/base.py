@@ -16,7 +16,23 @@ from pegasos.kernels import KERNELS
 from pegasos.solver.checkpoint import Checkpoint
 
 
-class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
+class Saving:
+    """Estimators that model files can hold, and whose parameters are looked at as fast as they are many."""
+
+    _parameter_constraints: dict
+
+    def _validate_params(self) -> None:
+        """What scikit-learn calls before a fit."""
+        validation.check_parameters(self)
+
+    def save(self, path) -> None:
+        """Write the fitted model to a file that `pegasos.load` reads; see `pegasos.save`."""
+        import pegasos
+
+        pegasos.save(self, path)
+
+
+class PegasosBase(Saving, CallbackSupportMixin, Predicting, BaseEstimator):
     """The parameters that all estimators have; what follows from them is in `Recipe`."""
 
     _parameter_constraints: dict = {
@@ -54,16 +70,6 @@ class PegasosBase(CallbackSupportMixin, Predicting, BaseEstimator):
     def _get_param_names(cls):
         """As scikit-learn, which looks at the signature each time: a search asks thousands of times."""
         return super()._get_param_names()
-
-    def _validate_params(self) -> None:
-        """What scikit-learn calls before a fit."""
-        validation.check_parameters(self)
-
-    def save(self, path) -> None:
-        """Write the fitted model to a file that `pegasos.load` reads; see `pegasos.save`."""
-        import pegasos
-
-        pegasos.save(self, path)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -9,7 +9,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import devices
-from pegasos.kernels import canonical
+from pegasos.kernels import Kernel, canonical
 from pegasos.kernels.tiles import PARTIAL_SUMS
 from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 
@@ -57,16 +57,7 @@ class Predicting:
         return scores + self.intercept_
 
     def _kernel_scores(self, X) -> np.ndarray:
-        scores = np.zeros((X.shape[0], len(self.dual_coef_)), self.dual_coef_.dtype)
-        if not self.support_.size:
-            return scores
-        coefficients = np.ascontiguousarray(self.dual_coef_.T)
-        widest = max(self.support_.size, PARTIAL_SUMS * len(self.dual_coef_))
-        at_once = int(np.clip(BYTES_PER_PREDICTION / (widest * scores.itemsize), 1, 4096))
-        for first in range(0, X.shape[0], at_once):
-            rows = slice(first, first + at_once)
-            scores[rows] = self._kernel.scores(X[rows], self.support_vectors_, coefficients)
-        return scores
+        return scores_in_parts(self._kernel, X, self.support_vectors_, np.ascontiguousarray(self.dual_coef_.T))
 
     def _multiplications_of(self, X) -> float:
         """About how many the scores of rows take."""
@@ -102,3 +93,17 @@ class Predicting:
         with devices.precision(self.device):
             devices.in_parts(some, X.shape[0], devices.ROWS_AT_ONCE)
         return scores + to_device_of(self.intercept_, scores)
+
+
+def scores_in_parts(kernel: Kernel, X, support, coefficients: np.ndarray) -> np.ndarray:
+    """K(X, support) @ coefficients, of as many rows of X at once as memory for their kernel values is sure to be."""
+    n_support, n_columns = coefficients.shape
+    scores = np.zeros((X.shape[0], n_columns), coefficients.dtype)
+    if not n_support:
+        return scores
+    widest = max(n_support, PARTIAL_SUMS * n_columns)
+    at_once = int(np.clip(BYTES_PER_PREDICTION / (widest * scores.itemsize), 1, 4096))
+    for first in range(0, X.shape[0], at_once):
+        rows = slice(first, first + at_once)
+        scores[rows] = kernel.scores(X[rows], support, coefficients)
+    return scores

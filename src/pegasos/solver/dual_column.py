@@ -41,6 +41,8 @@ class DualColumn:
     status : Status
     wanted : int
         The kernel row that is missing.
+    shrinks : bool
+        Whether variables are set aside.
     most_steps, limit : float
         Steps after which it waits for leave to take more, and after which it ends.
     """
@@ -63,6 +65,7 @@ class DualColumn:
         self.n_active, self.floor, self.steps_at_look = 0, 0.0, -1
         self.seen: Bounds | None = None
         self.most_steps = self.limit = np.inf
+        self.shrinks = True
 
     @property
     def n_variables(self) -> int:
@@ -148,7 +151,9 @@ class DualColumn:
                 self.status = Status.LOOK
                 return
             if self.since >= to_shrink:
-                self.shrink()
+                self.since = 0
+                if self.shrinks:
+                    self.shrink()
                 if self.estimate() <= SAFETY * wanted_gap:
                     self.status = Status.LOOK
                     return
@@ -255,7 +260,8 @@ class DualColumn:
     def measure(self, wanted_gap: float) -> Bounds:
         """Look at all variables, which move; the slopes have to be up to date.
 
-        Where the intercept that the free variables tell leaves a gap above `wanted_gap`, it is the best one instead.
+        Where the intercept that the free variables tell leaves a gap above `wanted_gap`, it is the best one instead;
+        minus infinity says that no gap is wanted, and the intercept is LIBSVM's.
         """
         self.gather()
         beta = self.beta
@@ -269,7 +275,7 @@ class DualColumn:
             violation = max(violation, most - least)
             intercepts[s] = self.intercept(first, end)
         gap = self._gap(intercepts)
-        if gap > wanted_gap:
+        if gap > wanted_gap > -np.inf:
             best = np.array([self._best_intercept(*segment) for segment in self.segments])
             other = self._gap(best)
             if other < gap:

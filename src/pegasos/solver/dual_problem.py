@@ -19,7 +19,7 @@ class DualProblem:
     Attributes
     ----------
     rows : ndarray of intp, shape (n,)
-        The row of each variable; those of different segments may be the same.
+        The row of each variable, rising within each segment; those of different segments may be the same.
     linear, low, high : ndarray of float64, shape (n,)
     epsilon : float
     ridge : ndarray of float64, shape (n,), or None
@@ -68,11 +68,14 @@ class Stop:
     wanted_gap : callable or None
         ``wanted_gap(column, primal)`` is the gap at which the column of this number is done.
     most_steps : float
+    shrinking : bool
+        Whether variables that cannot move are set aside until the others have come to an end.
     """
 
     violation: float | None = 1e-3
     wanted_gap: Callable[[int, float], float] | None = None
     most_steps: float = np.inf
+    shrinking: bool = True
 
 
 @dataclass

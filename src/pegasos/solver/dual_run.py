@@ -80,6 +80,7 @@ class DualRun:
         self.successors: dict[int, int] = {}
         for number, column in enumerate(self.columns):
             column.most_steps = column.limit = stop.most_steps
+            column.shrinks = stop.shrinking
             if predecessors is not None and predecessors[number] >= 0:
                 self.successors[predecessors[number]] = number
                 column.status = Status.TURN

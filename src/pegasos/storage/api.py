@@ -17,7 +17,8 @@ from pegasos.container.schema import ModelFormatError, Record
 from pegasos.container.tensors import Tensors
 from pegasos.container.values import decode
 from pegasos.search import PegasosSearchCV
-from pegasos.storage import labels, models, pipelines
+from pegasos.storage import labels, machines, models, pipelines
+from pegasos.storage.pipelines import CLASSES
 
 MOST_CLASS_BYTES = 2**20  # of the labels that `describe` reads
 
@@ -30,9 +31,9 @@ def save(model, path: str | os.PathLike, about: dict[str, Any] | None = None) ->
 
     Parameters
     ----------
-    model : PegasosClassifier, PegasosRegressor, Pipeline or PegasosSearchCV
-        A pipeline must be a StandardScaler, MaxAbsScaler or MinMaxScaler followed by a Pegasos estimator. Of a search,
-        its `best_estimator_` is stored.
+    model : PegasosClassifier, PegasosRegressor, one of `pegasos.svm`, Pipeline or PegasosSearchCV
+        A pipeline must be a StandardScaler, MaxAbsScaler or MinMaxScaler followed by one of these. Of a search, its
+        `best_estimator_` is stored.
     path : str or path-like
         Usually with the ending ``.safetensors``.
     about : dict, default=None
@@ -53,7 +54,7 @@ def load(path: str | os.PathLike):
 
     Returns
     -------
-    PegasosClassifier, PegasosRegressor or Pipeline
+    PegasosClassifier, PegasosRegressor, one of `pegasos.svm`, or Pipeline
 
     Raises
     ------
@@ -85,18 +86,19 @@ def _storable(model):
         model = model.best_estimator_
     if hasattr(model, "local_model"):  # fitted on Dask
         model = model.local_model()
-    if type(model) in models.CLASSES.values() or pipelines.is_storable(model):
+    if type(model) in CLASSES.values() or pipelines.is_storable(model):
         return model
     raise TypeError(
-        f"A model file holds a PegasosClassifier, a PegasosRegressor, a PegasosSearchCV, or a Pipeline of one "
-        f"StandardScaler, MaxAbsScaler or MinMaxScaler and one of these; got {type(model).__name__}."
+        f"A model file holds a PegasosClassifier, a PegasosRegressor, a PegasosSearchCV, one of pegasos.svm, or a "
+        f"Pipeline of one StandardScaler, MaxAbsScaler or MinMaxScaler and one of these; got {type(model).__name__}."
     )
 
 
 def _pack(model, about) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The document and the tensors of a model or a pipeline."""
-    in_pipeline = type(model) not in models.CLASSES.values()
-    own, tensors = models.pack(model[-1] if in_pipeline else model)
+    in_pipeline = type(model) not in CLASSES.values()
+    last = model[-1] if in_pipeline else model
+    own, tensors = (machines if type(last) in machines.CLASSES.values() else models).pack(last)
     versions = {name: version(name) for name in ("pegasos", "numpy", "scikit-learn")}
     versions["python"] = platform.python_version()
     document = {"format": container.FORMAT, "versions": versions, **own, "about": about, "pipeline": None}
@@ -143,7 +145,11 @@ def _unpack(document: dict[str, Any], arrays: dict[str, np.ndarray]):
     fields, about = _head(document)
     tensors = Tensors(arrays)
     scaled = fields.take("pipeline", dict, type(None))
-    model = models.unpack(fields, tensors, about["format"])
+    name = fields.take_one_of("class", CLASSES)
+    if name in machines.CLASSES:
+        model = machines.unpack(name, fields, tensors)
+    else:
+        model = models.unpack(models.CLASSES[name], fields, tensors, about["format"])
     fields.done()
     found = model if scaled is None else pipelines.unpack(Record(scaled, "the pipeline"), tensors, model)
     tensors.done()
@@ -164,7 +170,7 @@ def _head(document) -> tuple[Record, dict[str, Any]]:
 def _describe(path: Path) -> dict[str, Any]:
     header = container.read_header(path)
     fields, found = _head(header.document)
-    found["class"] = fields.take_one_of("class", models.CLASSES)
+    found["class"] = fields.take_one_of("class", CLASSES)
     parameters = models.present_parameters(fields.take("parameters", dict), found["format"])
     found["parameters"] = {name: decode(value) for name, value in parameters.items()}
     found["n_features_in"] = fields.take_integer("n_features_in", 1)

@@ -42,7 +42,7 @@ def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "parameters": parameters_of(model, LEFT_OUT),
         "n_features_in": int(model.n_features_in_),
         "feature_names_in": names_of(model),
-        "kernel": _packed_kernel(recipe.fitted_kernel),
+        "kernel": packed_kernel(recipe.fitted_kernel),
         "n_iter": int(model.n_iter_),
         "memory": remembered,
     }
@@ -55,7 +55,7 @@ def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     else:
         document["targets"] = recipe.fitted_targets
     if hasattr(model, "support_vectors_"):
-        entry, stored = _packed_rows(model.support_vectors_)
+        entry, stored = packed_rows(model.support_vectors_)
         document["support_vectors"] = entry
         tensors |= stored
     return document, tensors | state
@@ -75,7 +75,7 @@ def names_of(estimator) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _packed_kernel(kernel: Kernel) -> dict[str, Any]:
+def packed_kernel(kernel: Kernel) -> dict[str, Any]:
     """Name and parameters; those that the kernel does not use have their defaults.
 
     Python's own numbers are written as float, which is the same to NumPy; NumPy's scalars keep their type.
@@ -87,7 +87,7 @@ def _packed_kernel(kernel: Kernel) -> dict[str, Any]:
     return {"name": kernel.name} | {name: encode(value, name) for name, value in found.items()}
 
 
-def _packed_rows(rows) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def packed_rows(rows) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The support vectors; their order in memory is kept, since products round differently in another."""
     if not issparse(rows):
         order = "F" if rows.flags.f_contiguous and not rows.flags.c_contiguous else "C"
@@ -96,9 +96,8 @@ def _packed_rows(rows) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return {"layout": "csr_matrix" if isinstance(rows, csr_matrix) else "csr_array"}, parts
 
 
-def unpack(fields: Record, tensors: Tensors, format: int):
-    """The fitted estimator that a document of this format and its tensors describe."""
-    cls = CLASSES[fields.take_one_of("class", CLASSES)]
+def unpack(cls, fields: Record, tensors: Tensors, format: int):
+    """The fitted estimator of this class that a document of this format and its tensors describe."""
     model = with_parameters(cls, present_parameters(fields.take("parameters", dict), format))
     for name in LEFT_OUT:
         if getattr(model, name) is not None:
@@ -232,7 +231,9 @@ def _support(fields: Record, tensors: Tensors, kernel: Kernel, n_columns: int, n
     found: dict[str, Any] = {"support_": support}
     found["dual_coef_"] = tensors.take("dual_coef_", FLOATS, (n_columns, n_support))
     shape = (0, 0) if kernel.is_precomputed else (n_support, n_features)
-    found["support_vectors_"] = _rows(Record(fields.take("support_vectors", dict), "support_vectors"), tensors, shape)
+    found["support_vectors_"] = unpacked_rows(
+        Record(fields.take("support_vectors", dict), "support_vectors"), tensors, shape
+    )
     if "violations_" in tensors:
         found["violations_"] = tensors.take_counts("violations_", INT32, (n_columns, n_support))
     if n_classes:
@@ -242,7 +243,8 @@ def _support(fields: Record, tensors: Tensors, kernel: Kernel, n_columns: int, n
     return found
 
 
-def _rows(fields: Record, tensors: Tensors, shape: tuple[int, int]):
+def unpacked_rows(fields: Record, tensors: Tensors, shape: tuple[int, int]):
+    """The support vectors that `packed_rows` made tensors of."""
     layout = fields.take_one_of("layout", ("dense", *SPARSE))
     if layout == "dense":
         order = fields.take_one_of("order", ("C", "F"))

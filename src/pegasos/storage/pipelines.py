@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from pegasos.container.schema import ModelFormatError, Record
 from pegasos.container.tensors import FLOATS, Tensors
 from pegasos.container.values import decode, encode
-from pegasos.storage.models import CLASSES, names_of, parameters_of, set_features, with_parameters
+from pegasos.storage import machines, models
+from pegasos.storage.models import names_of, parameters_of, set_features, with_parameters
 
+CLASSES = models.CLASSES | machines.CLASSES
 SCALERS = {scaler.__name__: scaler for scaler in (StandardScaler, MaxAbsScaler, MinMaxScaler)}
 ATTRIBUTES = {
     "StandardScaler": ("mean_", "var_", "scale_"),

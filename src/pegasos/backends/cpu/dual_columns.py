@@ -79,7 +79,9 @@ def add_kernel_rows(slopes, columns, slots, coefficients, cached):
     for start in range(0, columns.size, CHUNK):
         stop = min(start + CHUNK, columns.size)
         first = np.uintp(columns[start])
-        side_by_side = columns[stop - 1] - columns[start] == stop - 1 - start
+        side_by_side = True
+        for t in range(start + 1, stop):  # of several segments: the first and the last alone do not tell
+            side_by_side &= columns[t] == columns[t - 1] + 1
         for k in range(slots.size):
             row, coefficient = cached[slots[k]], coefficients[k]
             if side_by_side:
