@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 import pegasos.svm
+from pegasos.backends.cpu import dual_columns
 
 PRECISE = dict(tol=1e-6)
 KERNELS = [
@@ -179,6 +180,15 @@ def test_the_solver_ends_where_it_does_without_shrinking(params):
     X, y, _ = problem(8, 0)
     theirs, ours = both("SVR", dict(kernel="rbf", gamma=1.0) | params | PRECISE, X, y)
     assert_the_same(theirs, ours, X, y)
+
+
+def test_rows_of_two_segments_are_not_taken_for_neighbours():
+    rng = np.random.default_rng(0)
+    cached, coefficients = rng.normal(size=(3, 6)).astype(np.float32), rng.normal(size=3)
+    for columns in ([0, 5, 2, 3], [0, 2, 1, 3], [1, 2, 3, 4]):
+        slopes = np.zeros(4)
+        dual_columns.add_kernel_rows(slopes, np.array(columns), np.arange(3), coefficients, cached)
+        np.testing.assert_allclose(slopes, coefficients @ cached[:, columns], rtol=1e-6)
 
 
 # --- linear machines ------------------------------------------------------------------------------

@@ -135,6 +135,8 @@ def test_threads_do_not_change_a_bit():
 def test_verbose_shows_the_fit(capsys):
     SVC(verbose=True).fit(*IRIS)
     assert "[SVC] step" in capsys.readouterr().out
+    LinearSVC(verbose=1).fit(*IRIS)
+    assert "[LinearSVC] step" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

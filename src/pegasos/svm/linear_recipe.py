@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ def dual_of(dual, penalty: str, loss: str) -> bool | None:
     return True if dual is True and len(known) > 1 else None
 
 
+@cache
+def _named(kind: type, name: str) -> Any:
+    """A class of estimators under another name, which errors and progress show."""
+    return type(name, (kind,), {})
+
+
 class _Linear(Recipe):
     """The parts that classification and regression share."""
 
@@ -49,7 +56,7 @@ class _Linear(Recipe):
         shared = {name: getattr(machine, name) for name in SHARED}
         if dual:
             shared |= {"solver": "dcd", "average": False}
-        estimator = self.kind(**shared, max_iter=max(1, machine.max_iter), **parameters)
+        estimator = _named(self.kind, type(machine).__name__)(**shared, max_iter=max(1, machine.max_iter), **parameters)
         estimator.n_features_in_ = machine.n_features_in_
         super().__init__(estimator)
         self.lam, self.n_iter = np.empty(0), 0
