@@ -16,10 +16,14 @@ from pegasos.kernels import KERNELS
 from pegasos.solver.checkpoint import Checkpoint
 
 
-class Saving:
+class Saving(BaseEstimator):
     """Estimators that model files can hold, and whose parameters are looked at as fast as they are many."""
 
-    _parameter_constraints: dict
+    @classmethod
+    @cache
+    def _get_param_names(cls):
+        """As scikit-learn, which looks at the signature each time: a search asks thousands of times."""
+        return super()._get_param_names()
 
     def _validate_params(self) -> None:
         """What scikit-learn calls before a fit."""
@@ -32,7 +36,7 @@ class Saving:
         pegasos.save(self, path)
 
 
-class PegasosBase(Saving, CallbackSupportMixin, Predicting, BaseEstimator):
+class PegasosBase(CallbackSupportMixin, Predicting, Saving):
     """The parameters that all estimators have; what follows from them is in `Recipe`."""
 
     _parameter_constraints: dict = {
@@ -64,12 +68,6 @@ class PegasosBase(Saving, CallbackSupportMixin, Predicting, BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-
-    @classmethod
-    @cache
-    def _get_param_names(cls):
-        """As scikit-learn, which looks at the signature each time: a search asks thousands of times."""
-        return super()._get_param_names()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
@@ -28,7 +28,7 @@ TERMINATED = (
 )
 
 
-class KernelMachine(Saving, BaseEstimator):
+class KernelMachine(Saving):
     """A support vector machine by its dual, with an intercept that is not penalised.
 
     A class says in `_problems` which duals its parameters ask for, and in `_model_of` what their solutions mean.

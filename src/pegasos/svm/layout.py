@@ -16,6 +16,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from pegasos.svm.formulations import RowModel
 
+FEW_CLASSES = 12  # products with the coefficients of all pairs then take less than a product for each class
+
 
 class Support(NamedTuple):
     """The rows that have a coefficient, how many there are of each class, and the coefficients."""
@@ -78,11 +80,24 @@ def pair_scores(
     ends = np.concatenate([[0], np.cumsum(counts)])
     if len(counts) == 2:
         return scores_of(slice(None), dual_coef.T) + intercept
+    if len(counts) <= FEW_CLASSES:
+        return scores_of(slice(None), _by_pair(dual_coef, ends)) + intercept
     by_class = []
     for first, last in pairwise(ends):
         by_class.append(scores_of(slice(first, last), dual_coef[:, first:last].T))
     columns = [by_class[i][:, j - 1] + by_class[j][:, i] for _, i, j in pairs(len(counts))]
     return np.stack(columns, axis=1) + intercept
+
+
+def _by_pair(dual_coef: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """The coefficients (n_support, n_pairs) of all pairs, most of them 0."""
+    n_classes = len(ends) - 1
+    found = np.zeros((dual_coef.shape[1], n_classes * (n_classes - 1) // 2))
+    for number, i, j in pairs(n_classes):
+        for row, own in ((j - 1, i), (i, j)):
+            some = slice(ends[own], ends[own + 1])
+            found[some, number] = dual_coef[row, some]
+    return found
 
 
 def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin, _fit_context
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -23,7 +23,7 @@ from pegasos.kernels import canonical
 from pegasos.svm.linear_recipe import LinearClassifierRecipe, LinearRegressorRecipe, dual_of
 
 
-class LinearMachine(Saving, BaseEstimator):
+class LinearMachine(Saving):
     """A linear support vector machine whose intercept is the weight of a constant feature, penalised like the others.
 
     A class says in `_recipe` what its parameters ask for.
