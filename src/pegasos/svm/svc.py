@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from pegasos.estimators.validation import warn_user
 from pegasos.svm import formulations, layout, probability
 from pegasos.svm.base import KernelMachine, without
 from pegasos.svm.formulations import RowModel
@@ -48,7 +49,9 @@ class PairwiseMachine(ClassifierMixin, KernelMachine):
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
-        self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels)
+        self.class_weight_ = np.ones(len(classes))
+        if self.class_weight is not None:
+            self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels)
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         self.classes_ = classes
@@ -56,7 +59,7 @@ class PairwiseMachine(ClassifierMixin, KernelMachine):
 
     def _warn_of_deprecated(self):
         if self.probability != "deprecated":
-            warnings.warn(DEPRECATED.format(name=type(self).__name__), FutureWarning, stacklevel=2)
+            warn_user(DEPRECATED.format(name=type(self).__name__), FutureWarning)
 
     def _pair_problem(self, rows, signs, weights):
         """The dual of one pair over these rows; +1 is the first class."""

@@ -161,10 +161,10 @@ def _unit(problem, largest: float) -> float:
     of the targets costs.
     """
     if problem.start is None:
-        with np.errstate(invalid="ignore"):
-            above = np.maximum(problem.linear - problem.epsilon, 0.0) * problem.high
-            below = np.minimum(problem.linear + problem.epsilon, 0.0) * problem.low
-        return float(np.nansum(above) + np.nansum(below))
+        if not np.isfinite(problem.high).all():
+            return np.inf
+        above = np.maximum(problem.linear - problem.epsilon, 0.0) @ problem.high
+        return float(above + np.minimum(problem.linear + problem.epsilon, 0.0) @ problem.low)
     sizes = np.abs(problem.start)
     if problem.linear.any():
         return float(sizes @ np.abs(problem.linear - problem.linear.mean()))
