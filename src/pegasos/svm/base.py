@@ -18,7 +18,7 @@ from pegasos.estimators.base import Saving
 from pegasos.estimators.predict import scores_in_parts
 from pegasos.estimators.validation import check_numbers, warn_unconverged
 from pegasos.estimators.warm_start import unharmed_by_errors
-from pegasos.kernels import canonical, make_kernel
+from pegasos.kernels import canonical, lowest_exponent, make_kernel
 from pegasos.svm import layout
 from pegasos.svm.formulations import RowModel, model_of
 from pegasos.svm.training import NOT_FINITE, TrainingRows, checked_gamma, checked_weights, outcome_of, solved
@@ -26,6 +26,7 @@ from pegasos.svm.training import NOT_FINITE, TrainingRows, checked_gamma, checke
 TERMINATED = (
     "Solver terminated early (max_iter={}).  Consider pre-processing your data with StandardScaler or MinMaxScaler."
 )
+LEAST_VALUE = float(np.exp(lowest_exponent(np.float64)))
 
 
 class KernelMachine(Saving):
@@ -243,7 +244,10 @@ class KernelMachine(Saving):
         """K(X, support vectors[some]) @ coefficients."""
         if self._kernel.is_precomputed:
             return X[:, self.support_[some]] @ coefficients
-        return scores_in_parts(self._kernel, X, self.support_vectors_[some], np.ascontiguousarray(coefficients))
+        sums = scores_in_parts(self._kernel, X, self.support_vectors_[some], np.ascontiguousarray(coefficients))
+        if self._kernel.stationary:  # its values do not underflow, but stay at the least: their sums are to be 0
+            sums[np.abs(sums) <= LEAST_VALUE * np.abs(coefficients).sum(axis=0)] = 0.0
+        return sums
 
     def _weights_of(self, coefficients):
         """Weights of the features of a linear kernel."""
