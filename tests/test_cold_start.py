@@ -38,8 +38,8 @@ KEPT = (0, 2)  # what `first_fit` returns where loops are kept
 def first_fit(before=None, **environment):
     """Warnings about the cache, and loops on disk, after a fit in a new process, which calls `before` first."""
     done = subprocess.run(
-        [sys.executable, "-c", FIT], env={**os.environ, **QUICK, **environment}, capture_output=True, text=True, check=False,
-        preexec_fn=before,
+        [sys.executable, "-c", FIT], env={**os.environ, **QUICK, **environment}, capture_output=True, text=True,
+        check=False, preexec_fn=before,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     said, kept, score = done.stdout.split()
