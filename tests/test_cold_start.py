@@ -25,31 +25,33 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 3))
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
-    for kernel in ("linear", "rbf"):
-        model = PegasosClassifier(kernel=kernel, lam=0.1, max_iter=2, random_state=0).fit(X, X[:, 0] > 0)
+    model = PegasosClassifier(lam=0.1, solver="dcd", random_state=0).fit(X, X[:, 0] > 0)  # which needs few loops
 from pegasos.backends.cpu.loops import kept_loops
 print(sum("NUMBA_CACHE_DIR" in str(each.message) for each in said), len(kept_loops()), model.score(X, X[:, 0] > 0))
 """
 
 
+QUICK = {"NUMBA_OPT": "0", "NUMBA_LOOP_VECTORIZE": "0"}  # nobody looks at how fast these loops are
+KEPT = (0, 2)  # what `first_fit` returns where loops are kept
+
+
 def first_fit(before=None, **environment):
-    """Warnings about the cache, loops on disk, and the score of a fit in a new process, which calls `before` first."""
+    """Warnings about the cache, and loops on disk, after a fit in a new process, which calls `before` first."""
     done = subprocess.run(
-        [sys.executable, "-c", FIT], env={**os.environ, **environment}, capture_output=True, text=True, check=False,
-        preexec_fn=before,
+        [sys.executable, "-c", FIT], env={**os.environ, **QUICK, **environment}, capture_output=True, text=True,
+        check=False, preexec_fn=before,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     said, kept, score = done.stdout.split()
-    return int(said), int(kept), float(score)
+    assert float(score) > 0.9
+    return int(said), int(kept)
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """A folder with the loops of a fit."""
     folder = tmp_path_factory.mktemp("loops")
-    said, count, _ = first_fit(NUMBA_CACHE_DIR=str(folder))
-    assert said == 0
-    assert count > 0
+    assert first_fit(NUMBA_CACHE_DIR=str(folder)) == KEPT
     assert list(folder.rglob("*.nbc"))
     return folder
 
@@ -77,8 +79,8 @@ def test_damaged_files_are_compiled_anew(kept, tmp_path, kind, damage):
                 "another program's": b"PK\x03\x04" + bytes(1000),
             }[damage]
         )
-    assert first_fit(NUMBA_CACHE_DIR=str(folder)) == first_fit(NUMBA_CACHE_DIR=str(kept))
-    assert first_fit(NUMBA_CACHE_DIR=str(folder))[1] > 0
+    assert first_fit(NUMBA_CACHE_DIR=str(folder)) == KEPT
+    assert first_fit(NUMBA_CACHE_DIR=str(folder)) == KEPT
 
 
 def test_without_a_writable_folder_loops_are_compiled_in_memory_and_the_cure_is_said_once(tmp_path):
@@ -90,9 +92,7 @@ def test_without_a_writable_folder_loops_are_compiled_in_memory_and_the_cure_is_
     (tmp_path / "home").write_text("")
     home = str(tmp_path / "home")
     environment = {"HOME": home, "XDG_CACHE_HOME": home, "PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": ""}
-    said, count, score = first_fit(**environment)
-    assert (said, count) == (1, 0)
-    assert score > 0.8
+    assert first_fit(**environment) == (1, 0)
 
 
 @contextmanager
@@ -116,28 +116,29 @@ def test_a_full_disk_is_said_once_and_every_fit_works(kept, tmp_path, share):
     size = sum(file.stat().st_size for file in kept.rglob("*.nb?"))
     with full_disk(tmp_path, max(4096 * 8, int(share * size))):
         for _ in range(2):
-            said, _, score = first_fit(NUMBA_CACHE_DIR=str(tmp_path))
-            assert said == 1
-            assert score > 0.8
+            assert first_fit(NUMBA_CACHE_DIR=str(tmp_path))[0] == 1
 
 
 def test_files_that_can_be_written_in_part_only_leave_nothing_behind(kept, tmp_path):
     """The system ends each file after a few bytes, as a quota may; without the limit, the next fit keeps its loops."""
     resource = pytest.importorskip("resource", reason="limits of processes are Unix's")
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
-    said, _, score = first_fit(limit, NUMBA_CACHE_DIR=str(tmp_path))
-    assert said == 1
-    assert score > 0.8
+    assert first_fit(limit, NUMBA_CACHE_DIR=str(tmp_path))[0] == 1
     assert not list(tmp_path.rglob("*.tmp.*"))
-    assert first_fit(NUMBA_CACHE_DIR=str(tmp_path)) == first_fit(NUMBA_CACHE_DIR=str(kept))
+    assert first_fit(NUMBA_CACHE_DIR=str(tmp_path)) == KEPT
     names = [sorted(file.name for file in folder.rglob("*.nb?")) for folder in (kept, tmp_path)]
     assert names[0] == names[1]
 
 
-def test_warmup_says_what_it_compiled(tmp_path):
+SOME = "from pegasos.cli import app, warmup; warmup.MODELS = [('linear, pegasos', {'solver': 'pegasos'})]; app.main()"
+
+
+@pytest.mark.parametrize("kinds", ["all", "some"])
+def test_warmup_says_what_it_compiled(tmp_path, kinds):
+    start = ["-m", "pegasos"] if kinds == "all" else ["-c", SOME]
     done = subprocess.run(
-        [sys.executable, "-m", "pegasos", "warmup", "--json"],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True, check=True,
+        [sys.executable, *start, "warmup", "--json"],
+        env={**os.environ, **QUICK, "NUMBA_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert str(tmp_path) in done.stdout
     assert list(tmp_path.rglob("*direct_steps*.nbi"))

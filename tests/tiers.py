@@ -118,6 +118,7 @@ THINNED: list[tuple[Choice, str, list[str]]] = [
         "test_checkpoints.py::test_a_fit_in_pieces_is_one_fit_to_the_last_bit",
         "test_checkpoints.py::test_it_does_not_matter_how_often_it_is_killed",
         "test_checkpoints.py::test_large_batches_too",
+        "test_cold_start.py::test_damaged_files_are_compiled_anew",
         "test_cuda_oracle.py::test_a_few_settings_equal_the_textbook_loop",  # on an emulated GPU a second each
         "test_cuda_oracle.py::test_a_few_settings_of_every_loss_equal_the_textbook_loop",
         "test_cuda_oracle.py::test_float32_is_within_rounding_of_the_cpu",
@@ -141,6 +142,9 @@ THINNED: list[tuple[Choice, str, list[str]]] = [
         "test_certificate_losses.py::test_mean_of_the_targets_taken_off_is_part_of_the_certified_problem",
         "test_certificate_losses.py::test_objective_is_that_of_the_returned_model",
         "test_certificate_losses.py::test_sdca_falls_below_the_gap_asked_for_and_is_that_close_to_the_optimum",
+    ]),
+    (where(kinds=("some",)), "the loops of one kind of fit", [
+        "test_cold_start.py::test_warmup_says_what_it_compiled",
     ]),
     (where(weighted=(True,)), "weights and an intercept", [
         "test_landmarks_oracle.py::test_crammer_singer_over_landmarks_equals_its_textbook_loop",

@@ -35,8 +35,7 @@ LITERALS = (bool, int, float, type(None))
 def specialised(function: FunctionType, constants: dict[str, Any]) -> FunctionType:
     """A function of the same positional parameters, for these values of the keyword-only ones.
 
-    Its name ends with a digest of its text, so that whoever keeps its machine code can tell it from others; the
-    constants are its attribute `constants`.
+    Its name ends with a digest of its text, so that whoever keeps its machine code can tell it from others.
     """
     tree = copy.deepcopy(_definition(function))
     writer = _Writer(function.__module__)
@@ -51,7 +50,6 @@ def specialised(function: FunctionType, constants: dict[str, Any]) -> FunctionTy
     exec(compile(module, function.__code__.co_filename, "exec"), writer.namespace)
     made = writer.namespace[tree.name]
     made.__module__, made.__qualname__ = function.__module__, tree.name
-    made.constants = constants
     return made
 
 

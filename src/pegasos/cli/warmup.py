@@ -7,6 +7,7 @@ from pegasos.cli.options import with_examples
 
 MODELS: list[tuple[str, dict[str, Any]]] = [
     ("linear", {}),
+    ("linear, descent", {"solver": "dcd"}),
     ("linear, log loss", {"loss": "log_loss"}),
     ("linear, pegasos", {"solver": "pegasos"}),
     ("rbf", {"kernel": "rbf", "gamma": 0.5}),
