@@ -87,7 +87,9 @@ class DualColumn:
         self.lows, self.highs = self.low.copy(), self.high.copy()
         self.diagonal, self.ridges = self.curvature.copy(), self.ridge.copy()
         self.segments = np.column_stack([self.offsets[:-1], self.offsets[1:]])
-        dual_columns.begin_slopes(self.smooth, self.up, self.down, self.values, self.low, self.high, self.epsilon)
+        rising, falling = self._kinks(self.values)
+        self.up[:] = np.where(self.values >= self.high, np.inf, self.smooth + rising)
+        self.down[:] = np.where(self.values <= self.low, -np.inf, self.smooth + falling)
         self._note_roots()
 
     def gather(self) -> None:
@@ -95,9 +97,16 @@ class DualColumn:
         some = slice(0, self.n_active)
         member = self.member[some]
         self.beta[member] = self.values[some]
-        smooth = np.empty(self.n_active)
-        dual_columns.smooth_slopes(smooth, self.up[some], self.down[some], self.values[some], self.epsilon)
-        self.smooth[member] = smooth
+        up, down = self.up[some], self.down[some]
+        rising, falling = self._kinks(self.values[some])
+        self.smooth[member] = np.where(up < np.inf, up - rising, down - falling)
+
+    def _kinks(self, values: np.ndarray) -> tuple[np.ndarray | float, np.ndarray | float]:
+        """The slopes of ε|β| as values rise and as they fall."""
+        if self.epsilon == 0.0:
+            return 0.0, 0.0
+        epsilon = self.epsilon
+        return np.where(values >= 0.0, epsilon, -epsilon), np.where(values > 0.0, epsilon, -epsilon)
 
     def release(self) -> None:
         """Free what only steps need: the values and scores of all variables stay."""

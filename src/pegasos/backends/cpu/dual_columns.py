@@ -2,25 +2,10 @@
 
 import numpy as np
 
-from pegasos.backends.cpu.active_set import set_slopes
 from pegasos.backends.cpu.loops import SUMS, jit
 from pegasos.utils.jit_part import jit_part
 
 CHUNK = 1024  # variables whose slopes stay in the cache while many kernel rows are added
-
-
-@jit(fastmath=SUMS)
-def begin_slopes(smooth, up, down, beta, low, high, epsilon):
-    """Set both slopes of all variables, from those of the smooth part of the objective."""
-    for i in range(smooth.size):
-        set_slopes(up, down, i, smooth[i], beta[i], low[i], high[i], epsilon)
-
-
-@jit(fastmath=SUMS)
-def smooth_slopes(smooth, up, down, beta, epsilon):
-    """The slopes of the smooth part of the objective, from both slopes of each variable."""
-    for i in range(smooth.size):
-        smooth[i] = smooth_of(up[i], down[i], beta[i], epsilon)
 
 
 @jit(fastmath=SUMS)
