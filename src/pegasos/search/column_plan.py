@@ -14,17 +14,19 @@ import numpy as np
 
 from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase
-from pegasos.estimators.recipe import EncodedTargets
+from pegasos.estimators.recipe import EncodedTargets, Recipe
 from pegasos.estimators.targets import recipe_of
 from pegasos.estimators.training import placed
 from pegasos.kernels import Kernel, kernel_class
 from pegasos.kernels.nystroem import Landmarks
 from pegasos.problem.columns import Problems, side_by_side
 from pegasos.problem.schedule import Schedule, average_of
+from pegasos.rows import Rows
 from pegasos.rules.column import Average, Rule
 from pegasos.search.grouping import same
 from pegasos.search.kernel_cache import KernelCache
 from pegasos.search.results import Fold
+from pegasos.solver.gram import takes_gram_solver
 from pegasos.utils.arrays import to_device_of, to_host
 
 TARGET_PARAMETERS = ("multi_class", "class_weight", "epsilon", "fit_intercept", "loss")  # ... and linear or not
@@ -185,6 +187,13 @@ def fold_columns(estimator: PegasosBase, data: SearchData, rows: FoldRows) -> Fo
     used = rows.train if weights is None else rows.train[targets.problems.row_sets.any(axis=1)]
     landmarks = recipe.landmarks(data.X_on_host, kernel, schedule.seed, used)
     return FoldColumns(rows, targets, kernel, schedule, landmarks)
+
+
+def method_of(recipe: Recipe, rows: Rows, problems: Problems, *, in_stream: bool = False) -> str:
+    """The `Job.method` for the columns of many fits: over few rows they stream by the kernel matrix."""
+    if recipe.begins_anew and not in_stream and takes_gram_solver(rows, recipe.loss):
+        return "gram"
+    return recipe.method(rows, problems, in_stream)
 
 
 def column_batches(columns: list[LamColumns], n_batches: int) -> list[list[LamColumns]]:

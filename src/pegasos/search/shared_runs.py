@@ -289,7 +289,7 @@ class SharedRun:
         problems = column_plan.problem_of(batch, self.plan.folds, self.data.X.shape[0])
         schedule = replace(self.schedule, max_time=max_time)
         scoring = CellScoring(self.context, rows, batch)
-        method = self.recipe.method(rows, problems, in_stream=scoring.steps.shape[1] > 1)
+        method = column_plan.method_of(self.recipe, rows, problems, in_stream=scoring.steps.shape[1] > 1)
         solution = solve(
             Job(rows, problems, schedule, self.recipe.rule, self.recipe.loss, self.definite, method),
             hooks=Hooks(progress=lambda done: self.context.stopped.is_set()),
