@@ -23,8 +23,8 @@ from pegasos.search.search import for_cells
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows and targets as given, and what else `fit` and the scorer are given."""
+class GivenRows:
+    """GivenRows and targets as given, and what else `fit` and the scorer are given."""
 
     X: Any
     y: Any
@@ -48,46 +48,71 @@ def shares(estimator, params: dict | None) -> bool:
 
 
 def given(X, y) -> tuple[Any, Any]:
-    """Rows and targets that can be cut into folds, the targets on the host."""
+    """GivenRows and targets that can be cut into folds, the targets on the host."""
     return tuple(indexable(devices.received(X), devices.on_host(y)))
 
 
-def evaluated(
-    name: str, candidates: list, rows: Rows, results: Results, *, n_jobs: int | None, verbose: int
-) -> list[dict]:
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a function of model selection.
+
+    Attributes
+    ----------
+    name : str
+        The function.
+    scorer : callable
+    error_score, return_train_score, return_estimator, n_jobs, verbose
+        As in scikit-learn's `cross_validate`.
+    scoring : Any
+        What the user gave for a scorer, where its kind decides about scores of fits that failed.
+    """
+
+    name: str
+    scorer: Any
+    error_score: Any = np.nan
+    return_train_score: bool = False
+    return_estimator: bool = False
+    n_jobs: int | None = None
+    verbose: int = 0
+    scoring: Any = None
+
+
+def evaluated(candidates: list, rows: GivenRows, results: Results, asked: Asked) -> list[dict]:
     """Train and score the candidates on the folds of `results`: a dict for each cell, as `_fit_and_score` gives it.
 
-    The results of a candidate lie side by side. `name` is that of the function that does it.
+    The results of a candidate lie side by side.
     """
     estimators = {number: for_cells(clone(each)) for number, each in enumerate(candidates)}
     X = rows.X if take_device_rows(estimators.values(), rows.routed.estimator.fit) else devices.on_host(rows.X)
-    deadline = Deadline(None, time.perf_counter())
-    with threads_limited(n_jobs), cells_shown(len(results.cells), verbose, name) as results.on_cell:
+    deadline, n_cells = Deadline(None, time.perf_counter()), len(results.cells)
+    with threads_limited(asked.n_jobs), cells_shown(n_cells, asked.verbose, asked.name) as results.on_cell:
         evaluate(estimators, X, rows.y, rows.routed.estimator.fit, results, deadline)
     if results.missed_tol:
-        warn_unconverged(
-            f"{results.missed_tol} of {len(results.cells)} fits ended with a relative gap above tol. Raise max_iter or "
-            "tol, or lower C (raise lam)."
-        )
+        warn_missed(results.missed_tol, n_cells)
     return results.cells
 
 
-def scored(
-    name: str, candidates: list, rows: Rows, splits: Iterable[tuple], scorer, *, error_score, scoring=None,
-    return_train_score: bool = False, return_estimator: bool = False, n_jobs: int | None = None, verbose: int = 0,
-) -> list[dict]:  # fmt: skip
+def warn_missed(n_missed: int, n_fits: int) -> None:
+    """Warn of fits that did not end at `tol`."""
+    warn_unconverged(
+        f"{n_missed} of {n_fits} fits ended with a relative gap above tol. Raise max_iter or tol, or lower C (raise "
+        "lam)."
+    )
+
+
+def scored(candidates: list, rows: GivenRows, splits: Iterable[tuple], asked: Asked) -> list[dict]:
     """`evaluated`, with warnings or an error about fits that failed, as scikit-learn has them."""
     folds = rows.folds(splits)
-    kind = KeptEstimators if return_estimator else Results
+    kind = KeptEstimators if asked.return_estimator else Results
     results = kind(
-        scorer, folds, len(candidates), error_score=error_score, return_train_score=return_train_score,
-        on_cell=lambda done, best: None, metric="score",
+        asked.scorer, folds, len(candidates), error_score=asked.error_score,
+        return_train_score=asked.return_train_score, on_cell=lambda done, best: None, metric="score",
     )  # fmt: skip
-    cells = evaluated(name, candidates, rows, results, n_jobs=n_jobs, verbose=verbose)
-    _warn_or_raise_about_fit_failures(cells, error_score)
-    if callable(scoring):
-        _insert_error_scores(cells, error_score)
-    if return_estimator:
+    cells = evaluated(candidates, rows, results, asked)
+    _warn_or_raise_about_fit_failures(cells, asked.error_score)
+    if callable(asked.scoring):
+        _insert_error_scores(cells, asked.error_score)
+    if asked.return_estimator:
         for number, cell in enumerate(cells):
             cell.setdefault("estimator", clone(candidates[number // len(folds)]))
     return cells

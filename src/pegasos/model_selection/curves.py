@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import validate_params
 
 from pegasos.estimators import devices
-from pegasos.model_selection.cells import Rows, given, scored, shares
+from pegasos.model_selection.cells import Asked, GivenRows, given, scored, shares
 from pegasos.model_selection.routing import routed
 from pegasos.search.search import check_regularisation
 
@@ -41,17 +41,15 @@ def learning_curve(
     groups = devices.on_host(groups)
     cv = check_cv(cv, y, classifier=is_classifier(estimator))
     scorer = check_scoring(estimator, scoring=scoring)
-    rows = Rows(X, y, routed("learning_curve", estimator, cv, scorer, params=params, groups=groups))
+    rows = GivenRows(X, y, routed("learning_curve", estimator, cv, scorer, params=params, groups=groups))
     splits = list(cv.split(X, y, **rows.routed.splitter.split))
     sizes = _translate_train_sizes(train_sizes, len(splits[0][0]))
     if shuffle:
         generator = check_random_state(random_state)
         splits = [(generator.permutation(train), test) for train, test in splits]
     parts = [(train[:size], test) for train, test in splits for size in sizes]
-    cells = scored(
-        "learning_curve", [estimator], rows, parts, scorer, error_score=error_score, return_train_score=True,
-        n_jobs=n_jobs, verbose=verbose,
-    )  # fmt: skip
+    asked = Asked("learning_curve", scorer, error_score, return_train_score=True, n_jobs=n_jobs, verbose=verbose)
+    cells = scored([estimator], rows, parts, asked)
     results = _aggregate_score_dicts(cells)
     names = ("train_scores", "test_scores", *(("fit_time", "score_time") if return_times else ()))
     return sizes, *(results[name].reshape(-1, len(sizes)).T for name in names)
@@ -75,14 +73,12 @@ def validation_curve(
     X, y = given(X, y)
     cv = check_cv(cv, y, classifier=is_classifier(estimator))
     scorer = check_scoring(estimator, scoring=scoring)
-    rows = Rows(X, y, routed("validation_curve", estimator, cv, scorer, params=params, groups=groups))
+    rows = GivenRows(X, y, routed("validation_curve", estimator, cv, scorer, params=params, groups=groups))
     candidates = [clone(estimator).set_params(**{param_name: clone(value, safe=False)}) for value in param_range]
     for each in candidates:
         check_regularisation(each, {param_name: None})
     splits = list(cv.split(X, y, **rows.routed.splitter.split))
-    cells = scored(
-        "validation_curve", candidates, rows, splits, scorer, error_score=error_score, return_train_score=True,
-        n_jobs=n_jobs, verbose=verbose,
-    )  # fmt: skip
+    asked = Asked("validation_curve", scorer, error_score, return_train_score=True, n_jobs=n_jobs, verbose=verbose)
+    cells = scored(candidates, rows, splits, asked)
     results = _aggregate_score_dicts(cells)
     return tuple(results[name].reshape(len(candidates), -1) for name in ("train_scores", "test_scores"))

@@ -67,7 +67,8 @@ class ManyTargets:
         validation.check_parameters(self.estimator)
         validation.check_supported(self.estimator)
         validation.check_combinations(self.estimator)
-        self.recipe = recipe = recipe_of(self.estimator)
+        self.recipe: Any = recipe_of(self.estimator)
+        recipe = self.recipe
         X, self.y = recipe.checked(X, y)
         self.weights = validation.check_weights(fit_params.get("sample_weight"), X)
         self.schedule = replace(recipe.schedule(), count_violations=False)
@@ -123,7 +124,7 @@ class ManyTargets:
         groups = self._kernels(inside)
         if len(groups) == 1:
             versions, folds = np.indices(found.shape).reshape(2, -1)
-            cells = [(versions, folds)]
+            cells: list = [(versions, folds)]
         else:
             which = np.broadcast_to(self._kernel_of, found.shape)
             cells = [np.nonzero(which == number) for number in range(len(groups))]
@@ -147,14 +148,17 @@ class ManyTargets:
         """The kernels of all folds; `_kernel_of` says which is whose."""
         if not self.by_fold:
             return [self.recipe.kernel(self.data.X, self.weights)]
-        kernels: dict[float, Any] = {}
+        kernels: dict[float, int] = {}
+        found: list = []
         self._kernel_of = np.empty(inside.shape[:2], int)
         for version, fold in np.ndindex(self._kernel_of.shape):
             rows = np.flatnonzero(inside[version, fold])
-            kernel = self.recipe.kernel(self.data.X[rows], None if self.weights is None else self.weights[rows])
-            self._kernel_of[version, fold] = list(kernels).index(kernel.gamma) if kernel.gamma in kernels else len(kernels)
-            kernels.setdefault(kernel.gamma, kernel)
-        return list(kernels.values())
+            kernel: Any = self.recipe.kernel(self.data.X[rows], None if self.weights is None else self.weights[rows])
+            if kernel.gamma not in kernels:
+                kernels[kernel.gamma] = len(found)
+                found.append(kernel)
+            self._kernel_of[version, fold] = kernels[kernel.gamma]
+        return found
 
     def _problems(self, places, inside, versions, folds) -> tuple[Problems, np.ndarray]:
         """The columns of some cells, side by side, and what was taken off the targets of each."""
@@ -263,4 +267,3 @@ class ManyTargets:
         model = scored_model(self.estimator, attributes, [(placeholder, values[test].astype(self.dtype))])
         params = _check_method_params(self.X_given, params=self.score_params, indices=test)
         return self.results.scorers(model, placeholder, self.y[places][test], **params)
-

@@ -16,8 +16,7 @@ from sklearn.utils.validation import _num_samples
 
 from pegasos.backends.threads import threads_limited
 from pegasos.estimators import devices
-from pegasos.estimators.validation import warn_unconverged
-from pegasos.model_selection.cells import Rows, given, scored, shares
+from pegasos.model_selection.cells import Asked, GivenRows, given, scored, shares, warn_missed
 from pegasos.model_selection.labelings import ManyTargets, takes_many_targets
 from pegasos.model_selection.routing import routed
 from pegasos.model_selection.splits import Splits, is_stratified, splits_of, splits_of_folds, stratified_folds
@@ -64,7 +63,7 @@ def permutation_test_score(
     groups = devices.on_host(groups)
     cv = check_cv(cv, y, classifier=is_classifier(estimator))
     scorer = check_scoring(estimator, scoring=scoring)
-    rows = Rows(X, y, routed(NAME, estimator, cv, scorer, params=params, groups=groups))
+    rows = GivenRows(X, y, routed(NAME, estimator, cv, scorer, params=params, groups=groups))
     test = PermutationTest(estimator, rows, cv, scorer)
     versions = permuted(_num_samples(y), groups, check_random_state(random_state), n_permutations)
     with threads_limited(n_jobs), cells_shown(1 + n_permutations, verbose, NAME) as on_version:
@@ -94,12 +93,12 @@ class PermutationTest:
     ----------
     estimator : estimator
         One that shares runs.
-    rows : Rows
+    rows : GivenRows
     cv : splitter
     scorer : callable
     """
 
-    def __init__(self, estimator, rows: Rows, cv, scorer):
+    def __init__(self, estimator, rows: GivenRows, cv, scorer):
         self.estimator, self.rows, self.cv, self.scorer = estimator, rows, cv, scorer
 
     def scores(self, versions: Iterator[np.ndarray], on_version: Callable[[int, float | None], object]) -> np.ndarray:
@@ -121,9 +120,7 @@ class PermutationTest:
             found.append(self._scores_of(chunk, many))
             on_version(sum(map(len, found)), None)
         if many is not None and many.missed_tol:
-            warn_unconverged(
-                f"{many.missed_tol} fits ended with a relative gap above tol. Raise max_iter or tol, or lower C."
-            )
+            warn_missed(many.missed_tol, sum(map(len, found)) * len(splits))
         return np.concatenate(found)
 
     def _with_splits(self, first, splits: Splits, versions) -> Iterator[tuple[np.ndarray, Splits | None]]:
@@ -145,24 +142,24 @@ class PermutationTest:
 
     def _scores_of(self, chunk: list[tuple[np.ndarray, Splits | None]], many: ManyTargets | None) -> np.ndarray:
         places = np.array([each for each, _ in chunk])
+        given_splits = [splits for _, splits in chunk if splits is not None]
         folds = None
-        if chunk[0][1] is None:
+        if not given_splits:
             codes = np.unique(np.asarray(self.rows.y), return_inverse=True)[1].ravel()
             folds = stratified_folds(self.cv, codes[places])
         if many is not None:
-            if folds is not None:
+            usable = True
+            if folds is None:
+                asked = {"in_order": self._in_order, "any_test_order": many.by_accuracy}
+                inside, tested, usable = _masks(given_splits, places.shape[1], **asked)
+            else:
                 tested = folds[:, None, :] == np.arange(int(folds.max()) + 1)[:, None]
                 inside = ~tested
-                usable = True
-            else:
-                inside, tested, usable = _masks([splits for _, splits in chunk], places.shape[1], self._in_order)
             if usable and many.are_like_the_first(places, inside):
                 return np.ascontiguousarray(many.scores(places, inside, tested)).mean(axis=1)
-        found = []
-        for number, (each, splits) in enumerate(chunk):
-            own = splits_of_folds(folds[number]) if folds is not None else splits
-            found.append(self._score_of(each, own))
-        return np.array(found)
+        if folds is not None:
+            given_splits = [splits_of_folds(each) for each in folds]
+        return np.array([self._score_of(each, own) for each, own in zip(places, given_splits, strict=True)])
 
     @property
     def _in_order(self) -> bool:
@@ -171,13 +168,18 @@ class PermutationTest:
 
     def _score_of(self, places: np.ndarray, splits: Splits) -> float:
         """The score of one version by a shared run of its own."""
-        rows = Rows(self.rows.X, _safe_indexing(self.rows.y, places), self.rows.routed)
-        cells = scored(NAME, [self.estimator], rows, splits, self.scorer, error_score="raise")
+        rows = GivenRows(self.rows.X, _safe_indexing(self.rows.y, places), self.rows.routed)
+        cells = scored([self.estimator], rows, splits, Asked(NAME, self.scorer, error_score="raise"))
         return np.mean([cell["test_scores"] for cell in cells])
 
 
-def _masks(splits: list[Splits], n_rows: int, in_order: bool) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Rows that are trained and tested on, and whether these tell all: no row repeats, and none is out of order."""
+def _masks(
+    splits: list[Splits], n_rows: int, in_order: bool, any_test_order: bool
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """GivenRows that are trained and tested on, and whether these tell all: no row repeats, and none is out of order.
+
+    The order of tested rows is that of the sums that scores are made of, of which `any_test_order` may have none.
+    """
     same = all(each is splits[0] for each in splits)
     different = splits[:1] if same else splits
     shape = (len(different), len(splits[0]), n_rows)
@@ -188,7 +190,10 @@ def _masks(splits: list[Splits], n_rows: int, in_order: bool) -> tuple[np.ndarra
         for fold, (train, test) in enumerate(folds):
             train, test = np.arange(n_rows)[train], np.arange(n_rows)[test]
             inside[version, fold, train], tested[version, fold, test] = True, True
-            rising = (np.diff(train) > 0).all()
-            usable &= bool(rising or (not in_order and len(np.unique(train)) == len(train)))
-            usable &= bool((np.diff(test) > 0).all())
+            usable &= _is_set(train, in_order) and _is_set(test, not any_test_order)
     return inside, tested, usable
+
+
+def _is_set(rows: np.ndarray, in_order: bool) -> bool:
+    """Whether no row repeats, and none is out of order where that matters."""
+    return bool((np.diff(rows) > 0).all()) or (not in_order and len(np.unique(rows)) == len(rows))

@@ -31,9 +31,7 @@ ALWAYS_DRAWN = (ShuffleSplit, RepeatedKFold)
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
 
-def splits_of(
-    cv, X, versions: Iterator[np.ndarray], first: Splits, **given
-) -> Iterator[tuple[np.ndarray, Splits]]:
+def splits_of(cv, X, versions: Iterator[np.ndarray], first: Splits, **given) -> Iterator[tuple[np.ndarray, Splits]]:
     """The folds of each version of the targets, as ``cv.split`` gives them; `first` if they are the same for all."""
     same = is_same_for_all(cv)
     for y in versions:

@@ -20,7 +20,7 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils._param_validation import validate_params
 from sklearn.utils.validation import _num_samples
 
-from pegasos.model_selection.cells import Rows, evaluated, given, scored, shares
+from pegasos.model_selection.cells import Asked, GivenRows, evaluated, given, scored, shares
 from pegasos.model_selection.routing import routed
 from pegasos.search.results import Fold, Results
 from pegasos.search.scored_model import OWN
@@ -56,24 +56,24 @@ def cross_validate(
             return_indices=return_indices, error_score=error_score,
         )  # fmt: skip
     scorer = check_scoring(estimator, scoring=scoring, raise_exc=error_score == "raise")
-    cells, splits = _cells(
-        "cross_validate", estimator, X, y, scorer, Asked(groups, cv, params), error_score=error_score, scoring=scoring,
-        return_train_score=return_train_score, return_estimator=return_estimator, n_jobs=n_jobs, verbose=verbose,
+    asked = Asked(
+        "cross_validate", scorer, error_score, return_train_score, return_estimator, n_jobs, verbose, scoring
     )  # fmt: skip
+    cells, splits = _cells(estimator, X, y, Splitting(groups, cv, params), asked)
     names = ("fit_time", "score_time", *(("estimator",) if return_estimator else ()))
     results = _aggregate_score_dicts(cells)
     found: dict[str, Any] = {name: results[name] for name in names}
     if return_indices:
         found["indices"] = dict(zip(("train", "test"), zip(*splits, strict=True), strict=True))
-    asked = ("test", "train") if return_train_score else ("test",)
-    sides = {side: _normalize_score_results(results[f"{side}_scores"]) for side in asked}
+    wanted = ("test", "train") if return_train_score else ("test",)
+    sides = {side: _normalize_score_results(results[f"{side}_scores"]) for side in wanted}
     for name in sides["test"]:
         for side, scores in sides.items():
             found[f"{side}_{name}"] = scores[name]
     return found
 
 
-class Asked(NamedTuple):
+class Splitting(NamedTuple):
     """How rows are split, and what `fit` is given."""
 
     groups: Any
@@ -81,13 +81,13 @@ class Asked(NamedTuple):
     params: dict | None
 
 
-def _cells(name: str, estimator, X, y, scorer, asked: Asked, **how) -> tuple[list[dict], list[tuple]]:
+def _cells(estimator, X, y, splitting: Splitting, asked: Asked) -> tuple[list[dict], list[tuple]]:
     """The cells of all folds, and the folds."""
     X, y = given(X, y)
-    cv = check_cv(asked.cv, y, classifier=is_classifier(estimator))
-    rows = Rows(X, y, routed(name, estimator, cv, scorer, params=asked.params, groups=asked.groups))
-    splits = list(cv.split(X, y, **rows.routed.splitter.split))
-    return scored(name, [estimator], rows, splits, scorer, **how), splits
+    cv = check_cv(splitting.cv, y, classifier=is_classifier(estimator))
+    routes = routed(asked.name, estimator, cv, asked.scorer, params=splitting.params, groups=splitting.groups)
+    splits = list(cv.split(X, y, **routes.splitter.split))
+    return scored([estimator], GivenRows(X, y, routes), splits, asked), splits
 
 
 @validate_params(theirs.cross_val_score._skl_parameter_constraints, prefer_skip_nested_validation=False)
@@ -105,10 +105,8 @@ def cross_val_score(
             pre_dispatch=pre_dispatch, error_score=error_score,
         )  # fmt: skip
     scorer = check_scoring(estimator, scoring=scoring)
-    cells, _ = _cells(
-        "cross_validate", estimator, X, y, scorer, Asked(groups, cv, params), error_score=error_score, n_jobs=n_jobs,
-        verbose=verbose,
-    )  # fmt: skip
+    asked = Asked("cross_validate", scorer, error_score, n_jobs=n_jobs, verbose=verbose)
+    cells, _ = _cells(estimator, X, y, Splitting(groups, cv, params), asked)
     return np.array([cell["test_scores"] for cell in cells])
 
 
@@ -140,9 +138,9 @@ def cross_val_predict(
         if y.ndim == 1:
             y = LabelEncoder().fit_transform(y)
             n_classes = len(np.unique(y))
-    rows = Rows(X, y, routes)
+    rows = GivenRows(X, y, routes)
     results = Predictions(method, n_classes, rows.folds(splits))
-    evaluated("cross_val_predict", [estimator], rows, results, n_jobs=n_jobs, verbose=verbose)
+    evaluated([estimator], rows, results, Asked("cross_val_predict", None, n_jobs=n_jobs, verbose=verbose))
     predictions = [results.predictions[number] for number in range(len(splits))]
     back = np.empty(len(places), int)
     back[places] = np.arange(len(places))

@@ -11,7 +11,9 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
-def cells_shown(n_cells: int, verbose: int, name: str = "PegasosSearchCV") -> Iterator[Callable[[int, float | None], object]]:
+def cells_shown(
+    n_cells: int, verbose: int, name: str = "PegasosSearchCV"
+) -> Iterator[Callable[[int, float | None], object]]:
     """Yield what `Results` calls after each cell: a bar on a terminal or in a notebook, else a line now and then."""
     if not verbose:
         yield lambda done, best: None

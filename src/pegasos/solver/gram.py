@@ -7,9 +7,7 @@ import numpy as np
 from pegasos.backends import cpu
 from pegasos.backends.threads import blas_threads, in_parallel
 from pegasos.losses import Loss
-from pegasos.problem.job import Job
 from pegasos.rows import KernelRows, Rows
-from pegasos.rules.state import State
 from pegasos.solver.exact import OF_OBJECTIVE, ROUNDING, ExactRun, ExactSolver, enough
 from pegasos.solver.stream import Solution
 
@@ -30,7 +28,8 @@ class GramSolver(ExactSolver):
     def begin(self, run: ExactRun) -> None:
         """Scores of all rows, for the coefficients of an earlier state."""
         job, columns = run.job, run.state.columns
-        rows, problems = job.rows, job.problems
+        problems, rows = job.problems, job.rows
+        assert isinstance(rows, KernelRows)
         self._matrix = np.ascontiguousarray(rows.matrix)
         if rows.bias > 0:
             self._matrix = self._matrix + self._matrix.dtype.type(rows.bias**2)
@@ -91,5 +90,8 @@ class GramSolver(ExactSolver):
     def finish(self, run: ExactRun) -> Solution:
         """What is to know of all columns; ||S||² is that of features which are never written down."""
         solution = super().finish(run)
-        solution.state.columns["norm_squared"] = np.einsum("ij,ij->i", run.alpha, self._scores)
+        columns, scale = solution.state.columns, self._factors[:, 0]
+        columns["norm_squared"] = np.einsum("ij,ij->i", run.alpha, self._scores)
+        if run.job.loss.dual_is_linear:
+            columns["dual_linear"] = columns["n_rows"] * run.dual + scale * columns["norm_squared"] / 2
         return solution
