@@ -75,7 +75,8 @@ def sharing(estimator, fit_params: dict) -> PegasosBase | None:
 def _is_own(estimator) -> bool:
     """Whether a fit does what `fit` of this package does, and has no callbacks, which would have to be called."""
     known = isinstance(estimator, PegasosBase) and type(estimator).fit in OWN_FITS
-    return known and not getattr(estimator, "_skl_callbacks", [])
+    calibrated = getattr(estimator, "probability", None) is not None  # within each fold, by folds of its own
+    return known and not calibrated and not getattr(estimator, "_skl_callbacks", [])
 
 
 def _in_shared_runs(candidates: dict[int, PegasosBase], X, y, fit_params, results: Results, deadline: Deadline) -> None:

@@ -15,7 +15,7 @@ from pegasos.estimators import PegasosClassifier, PegasosRegressor, validation
 from pegasos.estimators.outcome import converged
 from pegasos.estimators.targets import recipe_of
 from pegasos.kernels import KERNELS, Kernel, make_kernel
-from pegasos.storage import labels, warm_start
+from pegasos.storage import calibration, labels, warm_start
 
 CLASSES = {"PegasosClassifier": PegasosClassifier, "PegasosRegressor": PegasosRegressor}
 LEFT_OUT = ("checkpoint",)  # a path on the machine that trained
@@ -52,6 +52,9 @@ def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         entry, stored = labels.pack(model.classes_)
         document |= {"scheme": recipe.fitted_targets, "classes": entry}
         tensors |= stored
+        if hasattr(model, "calibration_"):
+            document["calibration"], stored = calibration.pack(model.calibration_)
+            tensors |= stored
     else:
         document["targets"] = recipe.fitted_targets
     if hasattr(model, "support_vectors_"):
@@ -62,10 +65,12 @@ def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def parameters_of(estimator, left_out=()) -> dict[str, Any]:
-    """The parameters as JSON; a random state that is an object becomes None, since predictions do not need it."""
+    """The parameters as JSON; objects that predictions do not need are left out: random states, splitters."""
     found = {name: value for name, value in estimator.get_params(deep=False).items() if name not in left_out}
     if not isinstance(found.get("random_state"), int | np.integer | None):
         found["random_state"] = None
+    if not isinstance(found.get("probability_cv"), int | np.integer | None):
+        found["probability_cv"] = 5
     return {name: encode(value, f"The parameter {name}") for name, value in found.items()}
 
 
@@ -121,6 +126,10 @@ def unpack(fields: Record, tensors: Tensors, format: int):
         "_kernel": kernel,
         "n_iter_": fields.take_integer("n_iter", 0, 2**63),
     }
+    if "classes_" in about and "calibration" in fields:
+        entry = Record(fields.take("calibration", dict), "the calibration")
+        n_classes = len(about["classes_"])
+        found["calibration_"] = calibration.unpack(entry, tensors, 1 if n_classes == 2 else n_classes)
     found |= about | _about_run(fields, tensors, n_columns)
     if kernel.is_linear:
         found["coef_"] = tensors.take("coef_", (intercept.dtype,), (n_columns, n_features))
