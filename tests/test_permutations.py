@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from conftest import classes_problem
 from pegasos import PegasosClassifier, PegasosRegressor, model_selection
 from pegasos.model_selection import labelings, permutations
+from pegasos.model_selection import wide as wide_fits
 from pegasos.model_selection.splits import is_stratified, splits_of_folds, stratified_folds
 from textbook import pegasos_classifier, pegasos_regressor
 
@@ -137,7 +138,7 @@ def test_regression(kernel, wide):
 
 
 def test_chunks_change_nothing(monkeypatch, wide):
-    monkeypatch.setattr(labelings, "BYTES_PER_ENTRY", 2_000_000)
+    monkeypatch.setattr(wide_fits, "BYTES_PER_ENTRY", 2_000_000)
     assert_same_test(EXACT)
     assert max(wide) < 8
     assert sum(wide) == 8

@@ -92,7 +92,7 @@ def _temperature_scaling():
 
 def check_folds(cv, y) -> None:
     """Raise where folds for calibration would lack a class, as scikit-learn does."""
-    n_folds = cv if isinstance(cv, Integral) else getattr(cv, "n_splits", None)
+    n_folds = int(cv) if isinstance(cv, Integral) else getattr(cv, "n_splits", 0)
     if n_folds and (np.unique(y, return_counts=True)[1] < n_folds).any():
         raise ValueError(
             f"Requesting {n_folds}-fold cross-validation but provided less than {n_folds} examples for at least one "

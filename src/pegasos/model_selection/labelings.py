@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import _check_method_params
 
-from pegasos.estimators import validation
-from pegasos.estimators.recipe import FeatureMap
-from pegasos.estimators.targets import recipe_of
-from pegasos.kernels import kernel_class, make_kernel
+from pegasos.model_selection.wide import WideFits, accuracy
 from pegasos.problem.columns import Problems
-from pegasos.problem.job import Job
-from pegasos.rows import KernelRows, KernelStorage
 from pegasos.rules.state import State
-from pegasos.search.column_plan import SearchData, method_of
 from pegasos.search.results import Results
 from pegasos.search.scored_model import OWN, scored_model
-from pegasos.solver.clock import Clock
-from pegasos.solver.gram import MOST_ROWS
-from pegasos.solver.solve import solve
 from pegasos.utils.arrays import on_gpu
-
-BYTES_PER_ENTRY = 64  # of a column and a row: coefficients, sums, scores, row sets
-CACHE_SHARE = 0.25  # of the cache that the columns of one job may take
 
 
 def takes_many_targets(estimator, X, fit_params: dict, results: Results) -> bool:
@@ -47,7 +33,7 @@ def takes_many_targets(estimator, X, fit_params: dict, results: Results) -> bool
     )
 
 
-class ManyTargets:
+class ManyTargets(WideFits):
     """Scores of an estimator on the folds of many versions of its targets.
 
     Parameters
@@ -62,27 +48,13 @@ class ManyTargets:
     """
 
     def __init__(self, estimator, X, y, fit_params: dict, score_params: dict, results: Results):
+        super().__init__(estimator, X, y, fit_params.get("sample_weight"))
         self.X_given, self.score_params, self.results = X, score_params, results
-        self.estimator = clone(estimator)
-        validation.check_parameters(self.estimator)
-        validation.check_supported(self.estimator)
-        validation.check_combinations(self.estimator)
-        self.recipe: Any = recipe_of(self.estimator)
-        recipe = self.recipe
-        X, self.y = recipe.checked(X, y)
-        self.weights = validation.check_weights(fit_params.get("sample_weight"), X)
-        self.schedule = replace(recipe.schedule(), count_violations=False)
-        self.n_rows, self.dtype, self.classifies = X.shape[0], X.dtype, is_classifier(estimator)
-        pairwise = estimator.kernel == "precomputed"
-        self.data = SearchData(X, self.y, self.weights, {"n_features_in_": X.shape[1]}, pairwise=pairwise)
-        self.used = np.ones(self.n_rows, bool) if self.weights is None else self.weights > 0
         self.codes = self.y
         if self.classifies:
             self.classes = np.unique(self.y[self.used])
             self.codes = np.searchsorted(self.classes, self.y)
-        self.by_fold = estimator.gamma == "scale" and kernel_class(estimator.kernel).uses("gamma")
         self.by_accuracy = results.scored_by_accuracy(estimator, results.folds[0])
-        self.missed_tol = 0
 
     @property
     def n_columns(self) -> int:
@@ -95,11 +67,6 @@ class ManyTargets:
         if n_classes == 2:
             return 1
         return n_classes * (n_classes - 1) // 2 if self.estimator.multi_class == "ovo" else n_classes
-
-    def at_once(self, n_splits: int) -> int:
-        """Versions of the targets that one job takes."""
-        each = BYTES_PER_ENTRY * self.n_rows * n_splits * self.n_columns
-        return max(1, int(CACHE_SHARE * self.recipe.cache_bytes() / each))
 
     def are_like_the_first(self, places: np.ndarray, inside: np.ndarray) -> bool:
         """Whether every training set has all classes, as the columns take for granted."""
@@ -121,20 +88,18 @@ class ManyTargets:
             Rows that each fold is trained and tested on; one for all versions, or one each.
         """
         found = np.empty((len(places), inside.shape[1]))
-        groups = self._kernels(inside)
-        if len(groups) == 1:
-            versions, folds = np.indices(found.shape).reshape(2, -1)
-            cells: list = [(versions, folds)]
-        else:
-            which = np.broadcast_to(self._kernel_of, found.shape)
-            cells = [np.nonzero(which == number) for number in range(len(groups))]
+        ones = np.ones(self.n_rows) if self.weights is None else self.weights
+        groups, which = self.kernels([fold * ones for fold in inside.reshape(-1, self.n_rows)])
+        of_cell = np.broadcast_to(which.reshape(inside.shape[:2]), found.shape)
+        cells = [np.nonzero(of_cell == number) for number in range(len(groups))]
         for number, (kernel, (versions, folds)) in enumerate(zip(groups, cells, strict=True)):
             problems, offsets = self._problems(places, inside, versions, folds)
-            rows, state = self._solved(kernel, problems, more=number + 1 < len(groups))
+            rows, solution = self.solved(kernel, problems, more=number + 1 < len(groups))
+            state = solution.state
             values = rows.model_scores(np.arange(self.n_rows), state).reshape(len(versions), -1, self.n_rows)
             tests = tested[versions if len(tested) > 1 else np.zeros_like(versions), folds]
             if self.by_accuracy and problems.scheme in ("ovr", "binary"):
-                found[versions, folds] = self._accuracy(values, self.codes[places[versions]], tests)
+                found[versions, folds] = accuracy(values, self.codes[places[versions]], tests)
             else:
                 attributes = self._attributes(problems, state)
                 for cell in range(len(versions)):
@@ -143,22 +108,6 @@ class ManyTargets:
         return found
 
     # --- columns ------------------------------------------------------------------------------------------------
-
-    def _kernels(self, inside: np.ndarray) -> list:
-        """The kernels of all folds; `_kernel_of` says which is whose."""
-        if not self.by_fold:
-            return [self.recipe.kernel(self.data.X, self.weights)]
-        kernels: dict[float, int] = {}
-        found: list = []
-        self._kernel_of = np.empty(inside.shape[:2], int)
-        for version, fold in np.ndindex(self._kernel_of.shape):
-            rows = np.flatnonzero(inside[version, fold])
-            kernel: Any = self.recipe.kernel(self.data.X[rows], None if self.weights is None else self.weights[rows])
-            if kernel.gamma not in kernels:
-                kernels[kernel.gamma] = len(found)
-                found.append(kernel)
-            self._kernel_of[version, fold] = kernels[kernel.gamma]
-        return found
 
     def _problems(self, places, inside, versions, folds) -> tuple[Problems, np.ndarray]:
         """The columns of some cells, side by side, and what was taken off the targets of each."""
@@ -206,51 +155,7 @@ class ManyTargets:
         problems = Problems(labelings, sets, columns.astype(np.intp), lam, weights, n_classes, scheme)
         return self.recipe.regularised(problems)
 
-    # --- solving ------------------------------------------------------------------------------------------------
-
-    def _solved(self, kernel, problems: Problems, more: bool) -> tuple[Any, State]:
-        """The rows, and the state of all columns at their end."""
-        recipe, X, schedule = self.recipe, self.data.X, self.schedule
-        validation.check_regularisation(problems, self.dtype)
-        cache = self.data.kernel_cache(self.estimator, 0.0)
-        if self.data.pairwise:
-            validation.check_precomputed(cache.examined)
-        squares, largest = cache.sizes if kernel.from_features else (None, None)
-        validation.check_magnitudes(cache.examined, squares, kernel, recipe.bias, largest=largest)
-        definite = recipe.definite(cache.examined, kernel)
-        if not definite and recipe.begins_anew:
-            recipe = recipe.without_tol()
-            schedule = replace(recipe.schedule(schedule.seed), count_violations=False)
-        schedule = replace(schedule, certified=recipe.tol is not None)
-        features = FeatureMap(kernel, recipe.bias, None, squares)
-        rows = None
-        if recipe.begins_anew and kernel.is_linear and self.n_rows <= MOST_ROWS and X.shape[1] >= self.n_rows // 4:
-            rows = self._rows_by_inner_products(cache)
-        if rows is None:
-            matrix = None
-            if not (kernel.is_precomputed or recipe.explicit):
-                matrix = cache.matrix(kernel, recipe.cache_bytes(), more=more)
-            rows = recipe.rows(cache.X, features, schedule, matrix=matrix, keep=False)
-        method = method_of(recipe, rows, problems)
-        job = Job(rows, problems, schedule, recipe.rule, recipe.loss, definite, method)
-        solution = solve(job, clock=Clock(None, time.perf_counter(), interruptible=False))
-        if recipe.tol is not None and solution.certificate is not None:
-            self.missed_tol += int(np.count_nonzero(solution.certificate.relative_gap > recipe.tol))
-        return rows, solution.state
-
-    def _rows_by_inner_products(self, cache) -> KernelRows:
-        """Rows of a linear model by their inner products, which are fewer than their features."""
-        linear = make_kernel("linear", None, gamma=1.0, degree=3, coef0=0.0)
-        products = cache.X @ cache.X.T
-        products = products.toarray() if hasattr(products, "toarray") else products
-        return KernelRows(cache.X, linear, self.recipe.bias, cache.squares, KernelStorage(matrix=products))
-
     # --- scores -------------------------------------------------------------------------------------------------
-
-    def _accuracy(self, values: np.ndarray, codes: np.ndarray, tests: np.ndarray) -> np.ndarray:
-        """The share of right labels among the tested rows of each cell."""
-        predicted = values.argmax(axis=1) if values.shape[1] > 1 else values[:, 0] > 0
-        return np.count_nonzero((predicted == codes) & tests, axis=1) / np.count_nonzero(tests, axis=1)
 
     def _attributes(self, problems: Problems, state: State) -> dict[str, Any]:
         """Fitted attributes that predictions from scores need."""

@@ -114,7 +114,7 @@ class PermutationTest:
         many = None
         if takes_many_targets(self.estimator, X, routes.estimator.fit, results):
             many = ManyTargets(self.estimator, X, y, routes.estimator.fit, routes.scorer.score, results)
-        found, at_once = [], 1 if many is None else many.at_once(len(splits))
+        found, at_once = [], 1 if many is None else many.at_once(many.n_columns * len(splits))
         pairs = self._with_splits(first, splits, versions)
         while chunk := list(islice(pairs, at_once)):
             found.append(self._scores_of(chunk, many))
