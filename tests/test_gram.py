@@ -1,5 +1,6 @@
 """The solver of columns that stream by a small kernel matrix, beside optima by another method."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -69,6 +70,21 @@ def test_columns_end_at_their_optimum(loss, bias):
         assert not solution.model[:40, column][~own].any()
     kept = job.rows.model_scores(np.arange(40), solution.state)
     assert_allclose(kept.T, K @ solution.model[:40], atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "epsilon_insensitive"])
+@pytest.mark.parametrize("bias", [0.0, 2.0])
+def test_rows_of_few_features(loss, bias):
+    job = job_of(loss, tol=1e-9)
+    linear = make_kernel("linear", None, gamma=1.0, degree=3, coef0=0.0)
+    explicit = replace(job, rows=DenseRows(X, bias))
+    by_products = replace(job, rows=KernelRows(X, linear, bias, storage=KernelStorage()))
+    found, expected = solve(explicit), solve(by_products)
+    assert (found.certificate.relative_gap <= 1e-9).all()
+    assert_allclose(found.certificate.objective, expected.certificate.objective, atol=1e-8)
+    assert_allclose(found.model[:3], X.T @ expected.model[:40], atol=1e-3)
+    scores = X @ found.model[:3] + bias * found.model[3:].sum(axis=0)
+    assert_allclose(explicit.rows.model_scores(np.arange(40), found.state).T, scores, atol=1e-12)
 
 
 def test_columns_do_not_depend_on_each_other():

@@ -9,10 +9,11 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from pegasos.estimators import devices, validation
+from pegasos.estimators import devices, multilabel, validation
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.calibration import METHODS
 from pegasos.estimators.devices import same_kind_out, where_rows_are
+from pegasos.estimators.label_scores import OfManyLabels
 from pegasos.estimators.probabilities import GivesProbabilities
 from pegasos.estimators.targets import ClassifierRecipe
 from pegasos.estimators.training import learn, train
@@ -21,7 +22,7 @@ from pegasos.losses import names
 from pegasos.problem.columns import decode, with_ties
 
 
-class PegasosClassifier(GivesProbabilities, ClassifierMixin, PegasosBase):
+class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, PegasosBase):
     """Support vector machine trained to a certified optimum; by the steps of Pegasos where those are asked for.
 
     Each column (a class against the rest, or a pair of classes) minimises ``lam/2 ||w||² + Σ sᵢ ℓᵢ / Σ sᵢ`` over its
@@ -258,8 +259,8 @@ class PegasosClassifier(GivesProbabilities, ClassifierMixin, PegasosBase):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             float32 is computed in float32, everything else in float64. For "precomputed", the kernel matrix.
-        y : array-like of shape (n_samples,)
-            Labels of any one type.
+        y : array-like of shape (n_samples,), or indicator matrix of shape (n_samples, n_labels)
+            Labels of any one type. Of several labels a row, an array or a sparse matrix of 0 and 1, or a list of sets.
         sample_weight : array-like of shape (n_samples,), default=None
             Rows of weight 0 are left out.
 
@@ -271,6 +272,9 @@ class PegasosClassifier(GivesProbabilities, ClassifierMixin, PegasosBase):
         validation.check_supported(self)
         validation.check_combinations(self)
         recipe = ClassifierRecipe(self)
+        if multilabel.is_multilabel(y):
+            multilabel.fit_labels(recipe, X, y, sample_weight, started)
+            return self
         given = X, y
         X, y = recipe.checked(X, y)
         train(recipe, X, y, validation.check_weights(sample_weight, X), started)
@@ -327,9 +331,18 @@ class PegasosClassifier(GivesProbabilities, ClassifierMixin, PegasosBase):
         check_is_fitted(self, "classes_")
         return decode(self._scores(X), self._scheme, len(self.classes_))
 
-    @same_kind_out
     def predict(self, X):
-        """Labels of the rows of X, of the type they had in `fit`; ties go to the lowest class."""
+        """Labels of the rows of X, of the type they had in `fit`; ties go to the lowest class.
+
+        Of several labels a row, what `fit` was given: an array or CSR matrix of 0 and 1, or a list of sets.
+        """
+        check_is_fitted(self, "classes_")
+        if self._scheme == multilabel.SCHEME:
+            return multilabel.predicted(self, X)
+        return self._predicted(X)
+
+    @same_kind_out
+    def _predicted(self, X) -> np.ndarray:
         scores = self._decisions(X)
         if scores.ndim == 2 and self._scheme == "crammer_singer":
             scores = with_ties(scores)

@@ -8,15 +8,19 @@ and `labelings` are many versions of the targets, trained in wide jobs.
 
 from pegasos.model_selection.curves import learning_curve, validation_curve
 from pegasos.model_selection.permutations import permutation_test_score
+from pegasos.model_selection.resampling import Resampled, bootstrap, jackknife
 from pegasos.model_selection.searches import GridSearchCV, RandomizedSearchCV
 from pegasos.model_selection.validation import cross_val_predict, cross_val_score, cross_validate
 
 __all__ = [
     "GridSearchCV",
     "RandomizedSearchCV",
+    "Resampled",
+    "bootstrap",
     "cross_val_predict",
     "cross_val_score",
     "cross_validate",
+    "jackknife",
     "learning_curve",
     "permutation_test_score",
     "validation_curve",

@@ -89,7 +89,8 @@ class ManyTargets(WideFits):
         """
         found = np.empty((len(places), inside.shape[1]))
         ones = np.ones(self.n_rows) if self.weights is None else self.weights
-        groups, which = self.kernels([fold * ones for fold in inside.reshape(-1, self.n_rows)])
+        sets = inside.reshape(-1, self.n_rows)
+        groups, which = self.kernels(len(sets), lambda number: sets[number] * ones)
         of_cell = np.broadcast_to(which.reshape(inside.shape[:2]), found.shape)
         cells = [np.nonzero(of_cell == number) for number in range(len(groups))]
         for number, (kernel, (versions, folds)) in enumerate(zip(groups, cells, strict=True)):

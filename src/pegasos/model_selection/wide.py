@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from pegasos.estimators.targets import recipe_of
 from pegasos.kernels import Kernel, kernel_class, make_kernel
 from pegasos.problem.columns import Problems
 from pegasos.problem.job import Job
-from pegasos.rows import KernelRows, KernelStorage, Rows
+from pegasos.rows import DenseRows, KernelRows, KernelStorage, Rows
 from pegasos.rules.state import State
 from pegasos.search.column_plan import SearchData, method_of
 from pegasos.solver.clock import Clock
@@ -24,6 +25,9 @@ from pegasos.solver.solve import solve
 from pegasos.solver.stream import Solution
 
 BYTES_PER_ENTRY = 64  # of a column and a row: coefficients, sums, scores, row sets
+ROWS_PER_FEATURE = 3  # up to which linear models are fitted by inner products of rows
+MOST_FEATURES = 300  # of rows that stay in the cache
+FIRST_PASSES = 30  # of descent, before a linear model is handed to the solver that a single fit has
 CACHE_SHARE = 0.25  # of the cache that the columns of one job may take
 
 
@@ -58,14 +62,15 @@ class WideFits:
         each = BYTES_PER_ENTRY * max(self.n_rows, self.data.X.shape[1]) * n_columns
         return max(1, int(CACHE_SHARE * self.recipe.cache_bytes() / each))
 
-    def kernels(self, weights: list[np.ndarray]) -> tuple[list[Kernel], np.ndarray]:
-        """The kernels of fits whose rows have these weights, and which is whose."""
+    def kernels(self, n_fits: int, weights_of: Callable[[int], np.ndarray]) -> tuple[list[Kernel], np.ndarray]:
+        """The kernels of so many fits, whose rows have these weights, and which is whose."""
         if not self.gamma_by_rows:
-            return [self.recipe.kernel(self.data.X, self.weights)], np.zeros(len(weights), int)
+            return [self.recipe.kernel(self.data.X, self.weights)], np.zeros(n_fits, int)
         known: dict[float, int] = {}
         found: list[Kernel] = []
-        which = np.empty(len(weights), int)
-        for number, each in enumerate(weights):
+        which = np.empty(n_fits, int)
+        for number in range(n_fits):
+            each = weights_of(number)
             rows = np.flatnonzero(each)
             kernel: Any = self.recipe.kernel(self.data.X[rows], np.asarray(each[rows], np.float64))
             if kernel.gamma not in known:
@@ -73,6 +78,12 @@ class WideFits:
                 found.append(kernel)
             which[number] = known[kernel.gamma]
         return found, which
+
+    @property
+    def by_inner_products(self) -> bool:
+        """Whether a linear model is fitted by the inner products of its rows, of which there are few."""
+        linear = self.estimator.kernel == "linear" and self.recipe.begins_anew and not self.recipe.loss.grouped
+        return linear and self.n_rows <= MOST_ROWS and self.data.X.shape[1] >= self.n_rows / ROWS_PER_FEATURE
 
     def features(self, kernel: Kernel) -> FeatureMap:
         """The features that a kernel stands for, of rows that arithmetic can hold."""
@@ -83,7 +94,7 @@ class WideFits:
 
     def solved(self, kernel: Kernel, problems: Problems, *, more: bool = False, start: State | None = None):
         """The rows and the solution of all columns; `more` kernels will follow."""
-        recipe, X, schedule = self.recipe, self.data.X, self.schedule
+        recipe, schedule = self.recipe, self.schedule
         validation.check_regularisation(problems, self.dtype)
         cache = self.data.kernel_cache(self.estimator, 0.0)
         if self.data.pairwise:
@@ -95,19 +106,46 @@ class WideFits:
             schedule = replace(recipe.schedule(schedule.seed), count_violations=False)
         schedule = replace(schedule, certified=recipe.tol is not None)
         rows: Rows | None = None
-        if recipe.begins_anew and kernel.is_linear and self.n_rows <= MOST_ROWS and X.shape[1] >= self.n_rows // 4:
+        if self.by_inner_products:
             rows = self._rows_by_inner_products(cache)
         if rows is None:
             matrix = None
             if not (kernel.is_precomputed or recipe.explicit):
                 matrix = cache.matrix(kernel, recipe.cache_bytes(), more=more)
             rows = recipe.rows(cache.X, features, schedule, matrix=matrix, keep=False)
-        job = Job(rows, problems, schedule, recipe.rule, recipe.loss, definite, method_of(recipe, rows, problems))
         clock = Clock(None, time.perf_counter(), interruptible=False)
-        solution: Solution = solve(job, start=start, clock=clock)
+        method = method_of(recipe, rows, problems)
+        few = type(rows) is DenseRows and self.n_rows <= MOST_ROWS and rows.n_state <= MOST_FEATURES
+        if few and recipe.begins_anew and not recipe.loss.grouped:
+            first = replace(schedule, max_passes=min(FIRST_PASSES, schedule.max_passes))
+            job = Job(rows, problems, first, recipe.rule, recipe.loss, definite, "gram")
+            solution = self._with_rest(solve(job, start=start, clock=clock), job, schedule, method)
+        else:
+            job = Job(rows, problems, schedule, recipe.rule, recipe.loss, definite, method)
+            solution = solve(job, start=start, clock=clock)
         if recipe.tol is not None and solution.certificate is not None:
             self.missed_tol += int(np.count_nonzero(solution.certificate.relative_gap > recipe.tol))
         return rows, solution
+
+    def _with_rest(self, solution: Solution, job: Job, schedule, method: str) -> Solution:
+        """The solution with its columns that have not come to `tol` solved as a single fit would be, or at last anew.
+
+        From some points Newton's method, which ends where it comes no nearer, does not go on, and does from zero.
+        """
+        for chosen in (method, "newton"):
+            assert solution.certificate is not None
+            rest = np.flatnonzero(~(solution.certificate.relative_gap <= (job.schedule.tol or 0.0)))
+            if not rest.size:
+                break
+            again = replace(job, problems=job.problems.select(rest), schedule=schedule, method=chosen)
+            found = solve(again, clock=Clock(None, time.perf_counter(), interruptible=False))
+            state, known = solution.state, solution.certificate
+            assert found.certificate is not None
+            found.state.columns["place"] = rest
+            state.store(found.state)
+            known.objective[rest], known.dual[rest] = found.certificate.objective, found.certificate.dual
+            solution = replace(solution, model=state.model().astype(self.dtype, copy=False))
+        return solution
 
     def _rows_by_inner_products(self, cache) -> KernelRows:
         """Rows of a linear model by their inner products, which are fewer than their features."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
@@ -23,6 +23,7 @@ from sklearn.utils.validation import _num_samples
 
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase
+from pegasos.estimators.multilabel import is_multilabel
 from pegasos.estimators.solving import is_textbook
 from pegasos.estimators.targets import recipe_of
 from pegasos.search.column_plan import FoldRows, SearchData
@@ -40,8 +41,10 @@ COLUMN_PARAMETERS = ("lam", "C", "max_steps", "max_iter")  # in which the candid
 def evaluate(candidates: dict[int, Any], X, y, fit_params: dict, results: Results, deadline: Deadline) -> None:
     """Train and score all candidates, unfitted estimators, on all folds of `results`."""
     ways: dict[tuple[Callable, bool], dict[int, Any]] = {}
+    several_labels = any(map(is_classifier, candidates.values())) and is_multilabel(y)  # each fit has columns enough
     for candidate, estimator in candidates.items():
-        ways.setdefault(_way(estimator, fit_params), {})[candidate] = estimator
+        way = (_one_by_one, False) if several_labels else _way(estimator, fit_params)
+        ways.setdefault(way, {})[candidate] = estimator
     left = len(candidates)
     for (train, _), part in ways.items():
         train(part, X, y, fit_params, results, deadline.within(len(part) / left))

@@ -1,4 +1,4 @@
-"""Many columns over few rows: dual coordinate ascent with the kernel matrix in the cache while columns stream by."""
+"""Many columns over few rows: dual coordinate ascent with the rows' matrix in the cache while columns stream by."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ PASSES = 20  # over its rows
 
 
 def takes_gram_solver(rows: Rows, loss: Loss) -> bool:
-    """Whether the kernel matrix is at hand and small, and columns can be solved one by one."""
+    """Whether a kernel matrix is at hand and small, and columns can be solved one by one.
+
+    Dense rows can be taken, too; but of a linear model with little regularisation other solvers make sure to come to
+    the end.
+    """
     at_hand = isinstance(rows, KernelRows) and rows.matrix is not None and rows.backend is cpu
     return at_hand and rows.n_rows <= MOST_ROWS and not loss.grouped
 
@@ -26,13 +30,22 @@ class GramSolver(ExactSolver):
     """Dual coordinate ascent with kept scores, one column after another."""
 
     def begin(self, run: ExactRun) -> None:
-        """Scores of all rows, for the coefficients of an earlier state."""
+        """The matrix, and what is kept of each column, for the coefficients of an earlier state."""
         job, columns = run.job, run.state.columns
         problems, rows = job.problems, job.rows
-        assert isinstance(rows, KernelRows)
-        self._matrix = np.ascontiguousarray(rows.matrix)
-        if rows.bias > 0:
-            self._matrix = self._matrix + self._matrix.dtype.type(rows.bias**2)
+        self._kept = isinstance(rows, KernelRows)
+        self._squares = rows.squares
+        if isinstance(rows, KernelRows):
+            self._matrix = np.ascontiguousarray(rows.matrix)
+            if rows.bias > 0:
+                self._matrix = self._matrix + self._matrix.dtype.type(rows.bias**2)
+            self._sums = run.alpha @ self._matrix if run.alpha.any() else np.zeros(run.alpha.shape)
+        else:
+            self._matrix = np.ascontiguousarray(rows.X)
+            if rows.bias > 0:
+                constant = np.full((rows.n_rows, 1), rows.bias, self._matrix.dtype)
+                self._matrix = np.hstack([self._matrix, constant])
+            self._sums = run.sums
         self._targets = np.ascontiguousarray(problems.labelings.T)
         self._weights = np.ascontiguousarray(job.weights.T)
         self._factors = np.column_stack([1.0 / (columns["lam"] * columns["n_rows"]), 1.0 / columns["n_rows"]])
@@ -40,9 +53,6 @@ class GramSolver(ExactSolver):
         tol = job.schedule.tol
         self._goals = np.array([enough(np.inf, each, tol) for each in zero])[which.ravel()]
         self._of_objective = np.inf if tol is None else tol * OF_OBJECTIVE
-        self._scores = np.zeros(run.alpha.shape)
-        if run.alpha.any():
-            self._scores[...] = run.alpha @ self._matrix
         counted = run.alpha.shape if job.schedule.count_violations else (0, 0)
         self._violations = np.zeros(counted, np.int32)
         run.state.violations = self._violations.T
@@ -64,10 +74,10 @@ class GramSolver(ExactSolver):
 
         def some(first: int, last: int) -> None:
             cpu.gram_columns(
-                numbers[first:last], self._matrix, self._targets, self._weights, columns["labeling"],
+                numbers[first:last], self._matrix, self._squares, self._targets, self._weights, columns["labeling"],
                 columns["row_set"], self._factors, job.problems.epsilon, self._goals, self._of_objective, limits,
-                job.schedule.seed, run.alpha, self._scores, steps, self._violations, run.objective, run.dual,
-                loss=job.loss,
+                job.schedule.seed, run.alpha, self._sums, steps, self._violations, run.objective, run.dual,
+                loss=job.loss, kept=self._kept,
             )  # fmt: skip
 
         in_parallel(some, len(numbers), len(numbers) * PASSES * job.rows.n_rows**1.5)
@@ -80,18 +90,21 @@ class GramSolver(ExactSolver):
     def conclude(self, run: ExactRun) -> None:
         """Models and kept scores of the coefficients."""
         rows = run.job.rows
+        if not self._kept:
+            return
         run.sums[:, : rows.n_rows] = run.alpha
-        products = self._scores
+        products = self._sums
         if rows.bias > 0:
             run.sums[:, -1] = rows.bias * run.alpha.sum(axis=1)
             products = products - rows.bias * run.sums[:, -1:]
         run.state.products = products.T
 
     def finish(self, run: ExactRun) -> Solution:
-        """What is to know of all columns; ||S||² is that of features which are never written down."""
+        """What is to know of all columns; with a kernel, ||S||² is that of features which are never written down."""
         solution = super().finish(run)
         columns, scale = solution.state.columns, self._factors[:, 0]
-        columns["norm_squared"] = np.einsum("ij,ij->i", run.alpha, self._scores)
+        if self._kept:
+            columns["norm_squared"] = np.einsum("ij,ij->i", run.alpha, self._sums)
         if run.job.loss.dual_is_linear:
             columns["dual_linear"] = columns["n_rows"] * run.dual + scale * columns["norm_squared"] / 2
         return solution

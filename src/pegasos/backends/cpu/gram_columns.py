@@ -1,8 +1,9 @@
-"""Dual coordinate ascent on columns that stream by a kernel matrix which stays in the cache.
+"""Dual coordinate ascent on columns that stream by a matrix which stays in the cache.
 
-For problems of some hundred rows. A column's scores of all rows are kept: to look at a row costs no product, and a row
-of the kernel matrix is added only where its variable moves. One column after the other is taken to its gap, so that all
-that a step touches is the matrix and three vectors. Scores of rows that are not the column's own come for nothing.
+For problems of some hundred rows. The matrix is the kernel matrix, or the rows themselves where their features are few.
+With a kernel matrix a column's scores of all rows are kept: to look at a row costs no product, a row of the matrix is
+added only where its variable moves, and scores of rows that are not the column's own come for nothing. One column after
+the other is taken to its gap, so that all that a step touches is the matrix and three vectors.
 """
 
 import numpy as np
@@ -17,8 +18,8 @@ NARROWING = 0.5  # of the estimated gap at which all rows are looked at, after a
 
 @jit(fastmath=SUMS)
 def gram_columns(
-    numbers, matrix, targets, weights, labelings, row_sets, factors, epsilon, goals, of_objective, limits, seed, alpha,
-    scores, steps, violations, objective, dual, *, loss,
+    numbers, matrix, squares, targets, weights, labelings, row_sets, factors, epsilon, goals, of_objective, limits,
+    seed, alpha, sums, steps, violations, objective, dual, *, loss, kept,
 ):  # fmt: skip
     """Take columns to their gap, or to so many steps; the certificate is that of the last look at all rows.
 
@@ -28,8 +29,10 @@ def gram_columns(
     ----------
     numbers : ndarray of int
         The columns to take.
-    matrix : ndarray of shape (n_rows, n_rows)
-        Kernel values, the constant feature's included.
+    matrix : ndarray of shape (n_rows, n_rows) or (n_rows, n_features)
+        Kernel values, the constant feature's included; or the rows, the constant feature their last.
+    squares : ndarray of shape (n_rows,)
+        K(x, x) of the rows.
     targets, weights : ndarray of shape (n_labelings, n_rows) and (n_row_sets, n_rows)
     labelings, row_sets : ndarray of int, shape (n_columns,)
     factors : ndarray of shape (n_columns, 2)
@@ -38,25 +41,27 @@ def gram_columns(
         A gap is small enough if it is below the column's goal and below `of_objective` times its objective.
     limits, steps : ndarray of int64, shape (n_columns,)
         Steps at which a column ends, and those it has taken.
-    alpha, scores : ndarray of shape (n_columns, n_rows)
-        Coefficients, and <S, x> of all rows.
+    alpha : ndarray of shape (n_columns, n_rows)
+        Coefficients.
+    sums : ndarray of shape (n_columns, n_rows) or (n_columns, n_features)
+        <S, x> of all rows if scores are `kept`, S itself otherwise.
     violations : ndarray of int32, shape (n_columns, n_rows) or (0, 0)
         How often each coefficient has changed, where that is counted.
     objective, dual : ndarray of shape (n_columns,)
         Written.
     """
-    n_rows = matrix.shape[0]
-    order, random = np.empty(n_rows, np.int64), np.empty(1, np.uint64)
+    width = matrix.shape[1]
+    order, random = np.empty(matrix.shape[0], np.int64), np.empty(1, np.uint64)
     for k in range(numbers.size):
         p = numbers[k]
-        y, s, a, f = targets[labelings[p]], weights[row_sets[p]], alpha[p], scores[p]
+        y, s, a, f = targets[labelings[p]], weights[row_sets[p]], alpha[p], sums[p]
         scale, share, limit, met = factors[p, 0], factors[p, 1], limits[p], steps[p]
         random[0] = seed
         n_own, expected, looking = 0, np.inf, True
         n_active, held_from, highest = 0, np.inf, dual[p]
         while looking:
             n_own = own_rows(s, order)
-            losses, terms, inner = look(order, n_own, y, s, a, f, scale, epsilon, loss)
+            losses, terms, inner = look(order, n_own, matrix, y, s, a, f, scale, epsilon, loss, kept)
             regulariser = 0.5 * scale * share * inner
             objective[p] = losses * share + regulariser
             highest = max(highest, terms * share - regulariser)
@@ -73,7 +78,7 @@ def gram_columns(
                     while place < n_active:
                         i = order[place]
                         side = loss.side(y[i])
-                        before, score, weight = a[i], scale * f[i], float(s[i])
+                        before, score, weight = a[i], scale * product_with(f, matrix, i, kept), float(s[i])
                         beta = side * before
                         pressure = loss.pressure(beta, y[i], score, weight, epsilon)
                         if pressure < -held_from:
@@ -86,12 +91,12 @@ def gram_columns(
                         total += before * score
                         if pressure > STILL:
                             largest = max(largest, pressure)
-                            moved = loss.coordinate(beta, y[i], score, scale * matrix[i, i], weight, epsilon)
+                            moved = loss.coordinate(beta, y[i], score, scale * squares[i], weight, epsilon)
                             if moved != beta:
                                 a[i] = side * moved
                                 change = side * (moved - beta)
                                 row = matrix[i]
-                                for j in range(n_rows):
+                                for j in range(width):
                                     f[j] += change * row[j]
                                 if violations.shape[0] > 0:
                                     violations[p, i] += 1
@@ -112,13 +117,25 @@ def own_rows(weights, order):
 
 
 @jit_part
-def look(order, n_own, y, s, a, f, scale, epsilon, loss):
+def product_with(sums, matrix, i, kept):
+    """<S, x> of a row."""
+    total = 0.0
+    if kept:
+        total = sums[i]
+    else:
+        for j in range(matrix.shape[1]):
+            total += sums[j] * matrix[i, j]
+    return total
+
+
+@jit_part
+def look(order, n_own, matrix, y, s, a, f, scale, epsilon, loss, kept):
     """Σ s·loss, Σ dual terms and Σ a·<S, x> over a column's own rows."""
     losses, terms, inner = 0.0, 0.0, 0.0
     for place in range(n_own):
         i = order[place]
-        weight = float(s[i])
-        losses += weight * loss.value(y[i], scale * f[i], epsilon)
+        weight, product = float(s[i]), product_with(f, matrix, i, kept)
+        losses += weight * loss.value(y[i], scale * product, epsilon)
         terms += loss.dual_term(loss.side(y[i]) * a[i], y[i], weight, epsilon)
-        inner += a[i] * f[i]
+        inner += a[i] * product
     return losses, terms, inner
