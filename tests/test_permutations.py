@@ -64,7 +64,11 @@ def test_kinds_of_rows(wide):
     assert wide == [8] * 5
 
 
-@pytest.mark.parametrize("estimator", [EXACT, clone(EXACT).set_params(kernel="linear")], ids=["rbf", "linear"])
+# Under the hinge, three linear classes of shuffled labels often all score -1, and rounding decides.
+LINEAR = PegasosClassifier(loss="squared_hinge", tol=1e-8)
+
+
+@pytest.mark.parametrize("estimator", [EXACT, LINEAR], ids=["rbf", "linear"])
 def test_fits_to_the_optimum(estimator, wide):
     assert_same_test(estimator)
     assert_same_test(estimator, TWO, ONE, scoring="roc_auc")

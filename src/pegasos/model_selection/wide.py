@@ -18,7 +18,7 @@ from pegasos.problem.columns import Problems
 from pegasos.problem.job import Job
 from pegasos.rows import DenseRows, KernelRows, KernelStorage, Rows
 from pegasos.rules.state import State
-from pegasos.search.column_plan import SearchData, method_of
+from pegasos.search.column_plan import SearchData, method_of, takes_rows_one_by_one
 from pegasos.solver.clock import Clock
 from pegasos.solver.gram import MOST_ROWS
 from pegasos.solver.solve import solve
@@ -112,7 +112,8 @@ class WideFits:
             matrix = None
             if not (kernel.is_precomputed or recipe.explicit):
                 matrix = cache.matrix(kernel, recipe.cache_bytes(), more=more)
-            rows = recipe.rows(cache.X, features, schedule, matrix=matrix, keep=False)
+            by_row = takes_rows_one_by_one(recipe, cache.X, problems, in_stream=False)
+            rows = recipe.rows(cache.X, features, schedule, matrix=matrix, keep=False, by_row=by_row)
         clock = Clock(None, time.perf_counter(), interruptible=False)
         method = method_of(recipe, rows, problems)
         few = type(rows) is DenseRows and self.n_rows <= MOST_ROWS and rows.n_state <= MOST_FEATURES

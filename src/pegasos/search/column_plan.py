@@ -26,7 +26,7 @@ from pegasos.rules.column import Average, Rule
 from pegasos.search.grouping import same
 from pegasos.search.kernel_cache import KernelCache
 from pegasos.search.results import Fold
-from pegasos.solver.gram import takes_gram_solver
+from pegasos.solver.gram import MOST_ROWS, takes_gram_solver
 from pegasos.utils.arrays import to_device_of, to_host
 
 TARGET_PARAMETERS = ("multi_class", "class_weight", "epsilon", "fit_intercept", "loss")  # ... and linear or not
@@ -194,6 +194,13 @@ def method_of(recipe: Recipe, rows: Rows, problems: Problems, *, in_stream: bool
     if recipe.begins_anew and not in_stream and takes_gram_solver(rows, recipe.loss):
         return "gram"
     return recipe.method(rows, problems, in_stream)
+
+
+def takes_rows_one_by_one(recipe: Recipe, X, problems: Problems, in_stream: bool) -> bool:
+    """Whether the columns of many fits are solved by an active set: those over few rows stream by their matrix."""
+    if recipe.begins_anew and X.shape[0] <= MOST_ROWS and not recipe.loss.grouped:
+        return False
+    return recipe.by_row(X, problems, in_stream=in_stream)
 
 
 def column_batches(columns: list[LamColumns], n_batches: int) -> list[list[LamColumns]]:

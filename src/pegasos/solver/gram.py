@@ -8,7 +8,7 @@ from pegasos.backends import cpu
 from pegasos.backends.threads import blas_threads, in_parallel
 from pegasos.losses import Loss
 from pegasos.rows import KernelRows, Rows
-from pegasos.solver.exact import OF_OBJECTIVE, ROUNDING, ExactRun, ExactSolver, enough
+from pegasos.solver.exact import ROUNDING, ExactRun, ExactSolver, enough
 from pegasos.solver.stream import Solution
 
 MOST_ROWS = 1000  # whose kernel matrix stays in the caches of one core
@@ -39,20 +39,21 @@ class GramSolver(ExactSolver):
             self._matrix = np.ascontiguousarray(rows.matrix)
             if rows.bias > 0:
                 self._matrix = self._matrix + self._matrix.dtype.type(rows.bias**2)
-            self._sums = run.alpha @ self._matrix if run.alpha.any() else np.zeros(run.alpha.shape)
+            self._alpha = np.ascontiguousarray(run.alpha)  # there it may lie beside intercepts
+            self._sums = self._alpha @ self._matrix if self._alpha.any() else np.zeros(self._alpha.shape)
         else:
             self._matrix = np.ascontiguousarray(rows.X)
             if rows.bias > 0:
                 constant = np.full((rows.n_rows, 1), rows.bias, self._matrix.dtype)
                 self._matrix = np.hstack([self._matrix, constant])
-            self._sums = run.sums
+            self._alpha, self._sums = run.alpha, run.sums
         self._targets = np.ascontiguousarray(problems.labelings.T)
         self._weights = np.ascontiguousarray(job.weights.T)
         self._factors = np.column_stack([1.0 / (columns["lam"] * columns["n_rows"]), 1.0 / columns["n_rows"]])
         zero, which = np.unique(columns["zero_objective"], return_inverse=True)
         tol = job.schedule.tol
         self._goals = np.array([enough(np.inf, each, tol) for each in zero])[which.ravel()]
-        self._of_objective = np.inf if tol is None else tol * OF_OBJECTIVE
+        self._of_objective = np.inf if tol is None else tol
         counted = run.alpha.shape if job.schedule.count_violations else (0, 0)
         self._violations = np.zeros(counted, np.int32)
         run.state.violations = self._violations.T
@@ -76,7 +77,7 @@ class GramSolver(ExactSolver):
             cpu.gram_columns(
                 numbers[first:last], self._matrix, self._squares, self._targets, self._weights, columns["labeling"],
                 columns["row_set"], self._factors, job.problems.epsilon, self._goals, self._of_objective, limits,
-                job.schedule.seed, run.alpha, self._sums, steps, self._violations, run.objective, run.dual,
+                job.schedule.seed, self._alpha, self._sums, steps, self._violations, run.objective, run.dual,
                 loss=job.loss, kept=self._kept,
             )  # fmt: skip
 
@@ -86,25 +87,29 @@ class GramSolver(ExactSolver):
         gap = run.objective[numbers] - run.dual[numbers]
         wanted = np.minimum(self._goals[numbers], np.maximum(self._of_objective * run.objective[numbers], ROUNDING))
         run.converged[numbers] = gap <= wanted
+        if self.hooks.after_pass is not None:
+            self.write_models(run)
 
-    def conclude(self, run: ExactRun) -> None:
-        """Models and kept scores of the coefficients."""
+    def write_models(self, run: ExactRun) -> None:
+        """Write the coefficients and, with a kernel, the kept scores to the state."""
         rows = run.job.rows
         if not self._kept:
             return
-        run.sums[:, : rows.n_rows] = run.alpha
+        run.alpha[...] = self._alpha
         products = self._sums
         if rows.bias > 0:
-            run.sums[:, -1] = rows.bias * run.alpha.sum(axis=1)
+            run.sums[:, -1] = rows.bias * self._alpha.sum(axis=1)
             products = products - rows.bias * run.sums[:, -1:]
         run.state.products = products.T
 
+    def square_norms(self, run: ExactRun) -> np.ndarray:
+        """||S||² of each column; with a kernel, of features that are never written down."""
+        return np.einsum("ij,ij->i", self._alpha, self._sums) if self._kept else super().square_norms(run)
+
     def finish(self, run: ExactRun) -> Solution:
-        """What is to know of all columns; with a kernel, ||S||² is that of features which are never written down."""
+        """What is to know of all columns."""
         solution = super().finish(run)
         columns, scale = solution.state.columns, self._factors[:, 0]
-        if self._kept:
-            columns["norm_squared"] = np.einsum("ij,ij->i", run.alpha, self._sums)
         if run.job.loss.dual_is_linear:
             columns["dual_linear"] = columns["n_rows"] * run.dual + scale * columns["norm_squared"] / 2
         return solution
