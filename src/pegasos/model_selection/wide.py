@@ -27,7 +27,7 @@ from pegasos.solver.stream import Solution
 BYTES_PER_ENTRY = 64  # of a column and a row: coefficients, sums, scores, row sets
 ROWS_PER_FEATURE = 3  # up to which linear models are fitted by inner products of rows
 MOST_FEATURES = 300  # of rows that stay in the cache
-FIRST_PASSES = 30  # of descent, before a linear model is handed to the solver that a single fit has
+FIRST_PASSES = 1000  # of descent, before a linear model is handed to the solver that a single fit has
 CACHE_SHARE = 0.25  # of the cache that the columns of one job may take
 
 
