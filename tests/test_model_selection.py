@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from conftest import classes_problem
 from pegasos import PegasosClassifier, model_selection
 from pegasos.model_selection import cells
+from pegasos.search import shared_runs
 from textbook import pegasos_classifier, pegasos_regressor
 
 X, CODES = classes_problem(3)
@@ -282,3 +283,24 @@ def test_searches_over_other_estimators_are_scikit_learns(runs):
     assert_allclose(searches[0].cv_results_["mean_test_score"], searches[1].cv_results_["mean_test_score"])
     with pytest.raises(ValueError, match="Invalid parameter"):
         model_selection.GridSearchCV(LogisticRegression(), {"nonsense": [1]}).fit(X, Y)
+
+
+def test_repeated_rows_are_weights(monkeypatch):
+    """Folds of a bootstrap share the run of the others, and each is the fit on its repeated rows."""
+    rng = np.random.default_rng(0)
+    cv = [(rng.integers(0, 60, 60), np.arange(20)), (np.arange(40)[::-1], np.arange(40, 60))]
+    seen = []
+    solve = shared_runs.solve
+    monkeypatch.setattr(shared_runs, "solve", lambda job, **how: seen.append(job.n_columns) or solve(job, **how))
+    asked = dict(
+        cv=cv, return_train_score=True, scoring=["accuracy", "neg_log_loss"], params={"sample_weight": WEIGHTS + 1}
+    )
+    for kernel in ("linear", "rbf"):
+        estimator = PegasosClassifier(kernel=kernel, gamma=0.5, loss="log_loss", tol=1e-9)
+        found, expected = both("cross_validate", estimator, X, Y, **asked)
+        for name in ("test_accuracy", "train_accuracy", "test_neg_log_loss", "train_neg_log_loss"):
+            assert_allclose(found[name], expected[name], atol=1e-5)
+    assert seen == [6, 6]
+    classifier = PegasosClassifier(kernel="precomputed", tol=1e-9, loss="squared_hinge")
+    assert_allclose(*both("cross_val_score", classifier, X @ X.T, Y, cv=cv))
+    assert_allclose(*both("cross_val_score", classifier, X @ X.T, Y, cv=cv, scoring=lambda m, X, y: m.score(X, y)))

@@ -105,11 +105,33 @@ class SearchData:
 
 @dataclass(frozen=True)
 class FoldRows:
-    """A fold and the places of its rows among those of a `SearchData`."""
+    """A fold and the places of its rows among those of a `SearchData`.
+
+    Attributes
+    ----------
+    fold : Fold
+    train, test : ndarray of int
+    counts : ndarray of int or None
+        How often each training row is in the fold, where rows repeat: a weight.
+    repeated : ndarray of int or None
+        The training rows as the fold has them, where rows repeat.
+    """
 
     fold: Fold
     train: np.ndarray
     test: np.ndarray
+    counts: np.ndarray | None = None
+    repeated: np.ndarray | None = None
+
+    @property
+    def scored(self) -> dict[str, np.ndarray]:
+        """The rows that scores of "train" and "test" are of."""
+        return {"train": self.train if self.repeated is None else self.repeated, "test": self.test}
+
+    def with_counts(self) -> FoldRows:
+        """The same fold with each row once, and its count."""
+        rows, counts = np.unique(self.train, return_counts=True)
+        return FoldRows(self.fold, rows, self.test, counts, self.train)
 
 
 @dataclass
@@ -179,6 +201,8 @@ def fold_columns(estimator: PegasosBase, data: SearchData, rows: FoldRows) -> Fo
     if not rows.train.size:
         raise ValueError(f"Fold {rows.fold.number} has no rows to train on.")
     weights = data.weights_of(rows.train)
+    if rows.counts is not None:
+        weights = rows.counts * (1.0 if weights is None else weights)
     targets = data.targets(estimator, rows, weights)
     gamma_by_rows = estimator.gamma == "scale" and kernel_class(estimator.kernel).uses("gamma")
     X = data.X[to_device_of(rows.train, data.X)] if gamma_by_rows else data.X

@@ -1,9 +1,10 @@
 """How each candidate is trained: by the fastest way that gives what a fit of its own would give.
 
-Pegasos estimators are trained in shared runs of all folds. A fold whose rows repeat or, in cyclic order, are not in the
-order of the data has runs of its own, over copies of its rows. A pipeline that ends in a Pegasos estimator has its
-transformers fitted on each fold, so that nothing leaks, and its last step is trained in shared runs of that fold. All
-other estimators are fitted one by one.
+Pegasos estimators are trained in shared runs of all folds. In fits to the optimum rows that repeat within a fold are
+weights; under the steps of Pegasos such a fold, and in cyclic order one whose rows are not in the order of the data,
+has runs of its own, over copies of its rows. A pipeline that ends in a Pegasos estimator has its transformers fitted on
+each fold, so that nothing leaks, and its last step is trained in shared runs of that fold. All other estimators are
+fitted one by one.
 """
 
 from __future__ import annotations
@@ -87,14 +88,17 @@ def _in_shared_runs(candidates: dict[int, PegasosBase], X, y, fit_params, result
     if not candidates:
         return
     data, folds = _data_of(next(iter(candidates.values())), X, y, fit_params, results.folds)
+    weighted = [rows.with_counts() if _repeats(rows) else rows for rows in folds]  # the others have runs of their own
     by_separate: dict[tuple[int, ...], list] = {}  # groups of candidates, by the folds that need runs of their own
     for group in grouped_by(candidates, run_parameters):
-        cyclic = next(iter(group.values())).sampling == "cyclic"
-        separate = tuple(number for number, rows in enumerate(folds) if _needs_own_runs(rows, cyclic))
+        first = next(iter(group.values()))
+        by_weights = recipe_of(first).begins_anew and results.needs_scores_only(first)
+        cyclic = first.sampling == "cyclic"
+        separate = () if by_weights else tuple(n for n, rows in enumerate(folds) if _needs_own_runs(rows, cyclic))
         by_separate.setdefault(separate, []).append(group)
     left = len(by_separate) * len(folds)
     for separate, groups in by_separate.items():
-        shared = [rows for number, rows in enumerate(folds) if number not in separate]
+        shared = [weighted[number] for number in range(len(folds)) if number not in separate]
         if shared:
             evaluate_together(groups, data, shared, results, deadline.within(len(shared) / left))
         left -= len(shared)
@@ -142,7 +146,11 @@ def _valid(candidates: dict[int, PegasosBase], folds: list[Fold], results: Resul
 def _needs_own_runs(rows: FoldRows, cyclic: bool) -> bool:
     if (np.diff(rows.train) > 0).all():
         return False
-    return cyclic or len(np.unique(rows.train)) < len(rows.train)
+    return cyclic or _repeats(rows)
+
+
+def _repeats(rows: FoldRows) -> bool:
+    return len(np.unique(rows.train)) < len(rows.train)
 
 
 def _copied(data: SearchData, rows: FoldRows) -> tuple[SearchData, list[FoldRows]]:

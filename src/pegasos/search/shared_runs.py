@@ -248,7 +248,7 @@ class SharedRun:
         states = {Average.LAST: 1, Average.WINDOW: 3}.get(average_of(rule, self.estimator.average), 2)
         by_row = rows.matrix is not None if rows.dual else rule == Rule.SDCA or self.schedule.certified
         folds, train_too = [fold.rows for fold in self.plan.folds], "train" in self.results.sides
-        scores = max(len(fold.test) + len(fold.train) * train_too for fold in folds)
+        scores = max(len(fold.test) + len(fold.scored["train"]) * train_too for fold in folds)
         each = 2.0 * (states * rows.n_state + by_row * rows.n_rows + scores) * rows.dtype.itemsize
         each += self.by_row * BYTES_OF_A_VARIABLE * rows.n_rows
         room = self._cache_bytes() - self.kernel_cache.bytes_taken()
