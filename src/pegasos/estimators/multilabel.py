@@ -112,10 +112,7 @@ def _fitted(recipe, X, labels: Labels, weights, started: float) -> tuple[dict[st
     landmarks = recipe.landmarks(X, features.kernel, schedule.seed, np.flatnonzero(used))
     features = replace(features, landmarks=landmarks)
     until = np.inf if svm.max_time is None else started + MATRIX_TIME * svm.max_time
-    none = Problems(
-        np.zeros((n_rows, 0), np.int8), used[:, None], np.zeros((0, 2), np.intp), np.zeros(0), None, 2, SCHEME
-    )
-    by_row = recipe.by_row(X, none, in_stream=False)
+    by_row = recipe.by_row(X, in_stream=False)
     rows = recipe.rows(X, features, schedule, until=until, by_row=by_row)
     counts = np.asarray(labels.indicator[used].sum(axis=0)).ravel()
     constant = (counts == 0) | (counts == used.sum())

@@ -112,7 +112,7 @@ class WideFits:
             matrix = None
             if not (kernel.is_precomputed or recipe.explicit):
                 matrix = cache.matrix(kernel, recipe.cache_bytes(), more=more)
-            by_row = takes_rows_one_by_one(recipe, cache.X, problems, in_stream=False)
+            by_row = takes_rows_one_by_one(recipe, cache.X)
             rows = recipe.rows(cache.X, features, schedule, matrix=matrix, keep=False, by_row=by_row)
         clock = Clock(None, time.perf_counter(), interruptible=False)
         method = method_of(recipe, rows, problems)

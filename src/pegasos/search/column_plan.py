@@ -220,11 +220,11 @@ def method_of(recipe: Recipe, rows: Rows, problems: Problems, *, in_stream: bool
     return recipe.method(rows, problems, in_stream)
 
 
-def takes_rows_one_by_one(recipe: Recipe, X, problems: Problems, in_stream: bool) -> bool:
+def takes_rows_one_by_one(recipe: Recipe, X, *, in_stream: bool = False) -> bool:
     """Whether the columns of many fits are solved by an active set: those over few rows stream by their matrix."""
     if recipe.begins_anew and X.shape[0] <= MOST_ROWS and not recipe.loss.grouped:
         return False
-    return recipe.by_row(X, problems, in_stream=in_stream)
+    return recipe.by_row(X, in_stream=in_stream)
 
 
 def column_batches(columns: list[LamColumns], n_batches: int) -> list[list[LamColumns]]:

@@ -159,15 +159,13 @@ class SharedRun:
             certified=self.recipe.tol is not None, count_violations=False,
         )  # fmt: skip
         read_on_the_way = any(len(each.read_points) > 1 for each in plan.columns)
-        self.by_row = self.recipe.by_row(self.X, in_stream=read_on_the_way)
+        self.by_row = column_plan.takes_rows_one_by_one(self.recipe, self.X, in_stream=read_on_the_way)
         matrix = None
         draws = longest * (self.schedule.batch or X.shape[0])
         if not kernel.is_precomputed and not self.recipe.explicit and draws > X.shape[0]:
             until = deadline.at(0.5)
             matrix = self.kernel_cache.matrix(kernel, self._cache_bytes(), more=more_kernels, until=until)
         self.share = 1.0  # of the memory that may be used
-        in_stream = any(len(each.read_points) > 1 for each in plan.columns)
-        self.by_row = column_plan.takes_rows_one_by_one(self.recipe, X, plan.folds[0].targets.problems, in_stream)
         self.rows = self._rows(matrix)
         scores_only = results.needs_scores_only(estimator) and data.in_pipeline is None
         self.context = RunContext(plan.candidates, data, self.features, results, scores_only, threading.Event())
