@@ -7,6 +7,7 @@ NAMES = (
     "latency",
     "everyday",
     "busy",
+    "many",
     "engine",
     "kernel_usps",
     "kernel_mnist",

@@ -500,7 +500,10 @@ CHANGES_THE_MODEL = {
     "random_state": (dict(random_state=0), dict(random_state=1)),
 }
 # each has a test
-CHANGES_SOMETHING_ELSE = {"max_time", "cache_size", "verbose", "device", "warm_start", "checkpoint", "n_jobs"}
+CHANGES_SOMETHING_ELSE = {
+    "max_time", "cache_size", "verbose", "device", "warm_start", "checkpoint", "n_jobs", "probability",
+    "probability_cv",
+}  # fmt: skip
 
 
 def test_every_parameter_is_accounted_for():

@@ -23,6 +23,8 @@ _HOMES = {
 def __getattr__(name):
     if name == "__version__":
         return version("pegasos")
+    if name == "model_selection":
+        return import_module("pegasos.model_selection")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'pegasos' has no attribute {name!r}")

@@ -12,6 +12,7 @@ from pegasos.cli.classify import classify
 from pegasos.cli.compare import compare
 from pegasos.cli.info import info
 from pegasos.cli.predict import predict
+from pegasos.cli.resampling import bootstrap, permute
 from pegasos.cli.study import study
 from pegasos.cli.train import train
 from pegasos.cli.tune import tune
@@ -29,7 +30,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for command in (train, predict, classify, tune, compare, study, info, warmup):
+for command in (train, predict, classify, tune, permute, bootstrap, compare, study, info, warmup):
     app.command(epilog=command.examples)(command)  # type: ignore[union-attr]
 
 

@@ -10,13 +10,16 @@ TSNE_ROWS = 1000
 
 def model_figures(model, data) -> list[Figure]:
     """Convergence and gap; for classifiers also the confusion matrix and the margins, on test rows if there are any."""
-    from pegasos.plotting import ConfusionDisplay, MarginsDisplay
+    from pegasos.plotting import ConfusionDisplay, MarginsDisplay, ReliabilityDisplay
 
     found = convergence_figures(model, data)
     if hasattr(svm_of(model), "classes_"):
         X, y, part = shown_rows(model, data)
         confusion = lambda: ConfusionDisplay.from_estimator(model, X, y).figure_
         margins = lambda: MarginsDisplay.from_estimator(model, X, y).figure_
+        if hasattr(svm_of(model), "calibration_"):
+            reliability = lambda: ReliabilityDisplay.from_estimator(model, X, y).figure_
+            found.append(Figure("reliability", "Reliability of the probabilities", reliability, part))
         found += [Figure("confusion", "Confusion matrix", confusion, part), Figure("margins", "Margins", margins, part)]
     return found
 

@@ -55,6 +55,7 @@ class Parameter(NamedTuple):
     group: str = "Model"
 
 
+PROBABILITIES = ("sigmoid", "isotonic", "temperature")
 PARAMETERS = {
     "kernel": Parameter("text", "The kernel.", ("linear", "rbf", "poly", "sigmoid", "laplacian")),
     "gamma": Parameter("number", "exp(−gamma·d²), as in scikit-learn.", ("scale", "auto")),
@@ -65,6 +66,7 @@ PARAMETERS = {
     "loss": Parameter("text", "The loss.", (*names("classification"), *names("regression"))),
     "multi_class": Parameter("text", "How classes become problems.", ("ovr", "ovo", "crammer_singer")),
     "class_weight": Parameter("text", "Weights of the classes.", ("balanced",)),
+    "probability": Parameter("text", "Calibrate probabilities by cross-validation.", PROBABILITIES),
     "epsilon": Parameter("number", "Width of the tube, for --regression."),
     "fit_intercept": Parameter("switch", "A penalised constant feature; an intercept of its own for smo.", ("auto",)),
     "intercept_scaling": Parameter("number", "Its value."),

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from pegasos import estimators as local
 from pegasos.distributed.base import CONSTRAINTS, DistributedBase
 from pegasos.distributed.partitions import is_collection
-from pegasos.estimators.classifier import NO_PROBABILITIES
+from pegasos.estimators.probabilities import missing_for_probabilities
 from pegasos.estimators.validation import check_label_types
 from pegasos.estimators.warm_start import offered_if, unharmed_by_errors
 
@@ -166,7 +166,7 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
         check_is_fitted(self, "classes_")
         return self._lazy("predict", X) if is_collection(X) else super().predict(X)
 
-    @offered_if(lambda self: None if self.loss == "log_loss" and self.multi_class == "ovr" else NO_PROBABILITIES)
+    @offered_if(missing_for_probabilities)
     def predict_proba(self, X):
         """Probabilities of the classes for "log_loss"; of a Dask collection a Dask array, nothing computed."""
         check_is_fitted(self, "classes_")

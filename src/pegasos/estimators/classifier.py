@@ -5,26 +5,24 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from pegasos.estimators import devices, validation
+from pegasos.estimators import devices, multilabel, validation
 from pegasos.estimators.base import PegasosBase
+from pegasos.estimators.calibration import METHODS
 from pegasos.estimators.devices import same_kind_out, where_rows_are
+from pegasos.estimators.label_scores import OfManyLabels
+from pegasos.estimators.probabilities import GivesProbabilities
 from pegasos.estimators.targets import ClassifierRecipe
 from pegasos.estimators.training import learn, train
 from pegasos.estimators.warm_start import missing_for_partial_fit, offered_if, unharmed_by_errors
 from pegasos.losses import names
 from pegasos.problem.columns import decode, with_ties
 
-NO_PROBABILITIES = (
-    "it needs loss='log_loss' and multi_class='ovr'; for others use sklearn.calibration.CalibratedClassifierCV."
-)
 
-
-class PegasosClassifier(ClassifierMixin, PegasosBase):
+class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, PegasosBase):
     """Support vector machine trained to a certified optimum; by the steps of Pegasos where those are asked for.
 
     Each column (a class against the rest, or a pair of classes) minimises ``lam/2 ||w||² + Σ sᵢ ℓᵢ / Σ sᵢ`` over its
@@ -92,6 +90,12 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     class_weight : dict, "balanced" or None, default=None
         Multiplies the weight of each row by that of its own class, in every column, as `SVC` does. (`LinearSVC`'s
         one-vs-rest weighs the positive class of each column only.) "balanced" is computed on each column's rows.
+    probability : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        Calibrate probabilities for `predict_proba`, by scores of each row from a model that has not seen it: what
+        ``CalibratedClassifierCV(..., ensemble=False)`` does, with the folds as columns of one run. `predict` goes by
+        the scores, as without. "temperature" needs scikit-learn 1.8.
+    probability_cv : int, splitter or iterable, default=5
+        The folds of the calibration.
     n_landmarks : int, default=None
         Nyström: so many rows are chosen as landmarks, and the kernel model is made of them alone, by a linear model of
         the features they give each row. For a kernel and more rows than a kernel matrix can take: memory grows with
@@ -150,6 +154,8 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         of Crammer–Singer are one problem and share both.
     relative_gap_ : ndarray of shape (n_columns,)
         The gap as a fraction of the zero model's objective.
+    calibration_ : Calibration
+        With `probability`: how scores become probabilities.
     converged_ : ndarray of bool, shape (n_columns,)
         Whether `relative_gap_` is at most `tol`, or 1e-3 where that is None.
     history_ : list of dict
@@ -170,6 +176,8 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         "loss": [StrOptions(set(names("classification")))],
         "multi_class": [StrOptions({"ovr", "ovo", "crammer_singer"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "probability": [StrOptions(set(METHODS)), None],
+        "probability_cv": ["cv_object"],
     }
 
     def __init__(
@@ -196,6 +204,8 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         fit_intercept="auto",
         intercept_scaling=1.0,
         class_weight=None,
+        probability=None,
+        probability_cv=5,
         n_landmarks=None,
         landmarks="uniform",
         cache_size=None,
@@ -227,6 +237,8 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.probability = probability
+        self.probability_cv = probability_cv
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.cache_size = cache_size
@@ -247,8 +259,8 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             float32 is computed in float32, everything else in float64. For "precomputed", the kernel matrix.
-        y : array-like of shape (n_samples,)
-            Labels of any one type.
+        y : array-like of shape (n_samples,), or indicator matrix of shape (n_samples, n_labels)
+            Labels of any one type. Of several labels a row, an array or a sparse matrix of 0 and 1, or a list of sets.
         sample_weight : array-like of shape (n_samples,), default=None
             Rows of weight 0 are left out.
 
@@ -260,10 +272,15 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         validation.check_supported(self)
         validation.check_combinations(self)
         recipe = ClassifierRecipe(self)
+        if multilabel.is_multilabel(y):
+            multilabel.fit_labels(recipe, X, y, sample_weight, started)
+            return self
+        given = X, y
         X, y = recipe.checked(X, y)
         train(recipe, X, y, validation.check_weights(sample_weight, X), started)
         if not hasattr(self, "n_support_"):
             recipe.count_support(y)
+        self._calibrate(*given, sample_weight)
         return self
 
     @offered_if(missing_for_partial_fit)
@@ -314,9 +331,18 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         check_is_fitted(self, "classes_")
         return decode(self._scores(X), self._scheme, len(self.classes_))
 
-    @same_kind_out
     def predict(self, X):
-        """Labels of the rows of X, of the type they had in `fit`; ties go to the lowest class."""
+        """Labels of the rows of X, of the type they had in `fit`; ties go to the lowest class.
+
+        Of several labels a row, what `fit` was given: an array or CSR matrix of 0 and 1, or a list of sets.
+        """
+        check_is_fitted(self, "classes_")
+        if self._scheme == multilabel.SCHEME:
+            return multilabel.predicted(self, X)
+        return self._predicted(X)
+
+    @same_kind_out
+    def _predicted(self, X) -> np.ndarray:
         scores = self._decisions(X)
         if scores.ndim == 2 and self._scheme == "crammer_singer":
             scores = with_ties(scores)
@@ -329,17 +355,3 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     def score(self, X, y, sample_weight=None):
         """Mean accuracy of `predict` on the rows of X, as scikit-learn computes it."""
         return super().score(*devices.for_score(X, validation.check_label_types(y), sample_weight))
-
-    @offered_if(lambda self: None if self.loss == "log_loss" and self.multi_class == "ovr" else NO_PROBABILITIES)
-    @same_kind_out
-    def predict_proba(self, X):
-        """Probabilities of the classes, shape (n_samples, n_classes), in the order of `classes_`; for "log_loss".
-
-        Two classes: the logistic function of the score. More: that of each class against the rest, made to sum to 1.
-        """
-        scores = self._decisions(X)
-        if scores.ndim == 1:
-            later = expit(scores)
-            return np.column_stack([1 - later, later])
-        chances = np.exp(-np.logaddexp(0, -scores) + np.logaddexp(0, -scores).min(axis=1, keepdims=True))
-        return chances / chances.sum(axis=1, keepdims=True)

@@ -318,7 +318,7 @@ class Recipe:
     @property
     def fitted_attributes(self) -> dict[str, Any]:
         """The fitted attributes by name, private ones that predicting and saving need included."""
-        private = ("_kernel", "_scheme", "_targets")
+        private = ("_kernel", "_scheme", "_targets", "_indicator")
         return {name: value for name, value in vars(self.estimator).items() if name.endswith("_") or name in private}
 
     def warn_if_missed(self, solution) -> None:

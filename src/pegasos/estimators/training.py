@@ -51,7 +51,7 @@ def _train(recipe: Recipe, X, y, sample_weight, started: float) -> None:
     validation.check_regularisation(problems, X.dtype)
     schedule = recipe.schedule()
     where = placed(svm, X, devices.multiplications(svm, X, problems, schedule))
-    features = _examined(recipe, where.examined, sample_weight)
+    features = examined(recipe, where.examined, sample_weight)
     definite = recipe.definite(where.examined, features.kernel)
     if not definite and recipe.begins_anew:
         recipe = recipe.without_tol()
@@ -163,7 +163,7 @@ def _learn(recipe: Recipe, X, y, targets: EncodedTargets) -> None:
     recipe.remember_online(state, key, landmarks, targets.offset)
 
 
-def _examined(recipe: Recipe, X, sample_weight) -> FeatureMap:
+def examined(recipe: Recipe, X, sample_weight) -> FeatureMap:
     """The features of the rows, whose values are within what the arithmetic can hold."""
     if recipe.estimator.kernel == "precomputed":
         validation.check_precomputed(X)

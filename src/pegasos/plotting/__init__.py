@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pegasos.plotting.heatmap import HeatmapDisplay
     from pegasos.plotting.margins import MarginsDisplay
     from pegasos.plotting.paths import Panel, PathsDisplay
+    from pegasos.plotting.resampling import IntervalsDisplay, NullDistributionDisplay, ReliabilityDisplay
     from pegasos.plotting.search import SearchHeatmapDisplay
 
 __all__ = [
@@ -22,10 +23,13 @@ __all__ = [
     "Curve",
     "EmbeddingDisplay",
     "HeatmapDisplay",
+    "IntervalsDisplay",
     "MarginsDisplay",
     "MissingExtra",
+    "NullDistributionDisplay",
     "Panel",
     "PathsDisplay",
+    "ReliabilityDisplay",
     "RuntimesDisplay",
     "SampleImagesDisplay",
     "SearchHeatmapDisplay",
@@ -39,10 +43,13 @@ _MODULES = {
     "Curve": "curves",
     "EmbeddingDisplay": "data",
     "HeatmapDisplay": "heatmap",
+    "IntervalsDisplay": "resampling",
     "MarginsDisplay": "margins",
     "MissingExtra": "checks",
+    "NullDistributionDisplay": "resampling",
     "Panel": "paths",
     "PathsDisplay": "paths",
+    "ReliabilityDisplay": "resampling",
     "RuntimesDisplay": "curves",
     "SampleImagesDisplay": "data",
     "SearchHeatmapDisplay": "search",

@@ -75,7 +75,7 @@ class CellScoring:
         fold_rows = self.batch[members[0]].of_fold.rows
         scores: dict[str, Any] = {}
         for side in context.results.sides if context.scores_only else ():
-            index = self._on_device(("rows", side, fold_rows.fold.number), getattr(fold_rows, side))
+            index = self._on_device(("rows", side, fold_rows.fold.number), fold_rows.scored[side])
             scores[side] = self.rows.model_scores(index, state)
         if context.scores_only and self._score_by_accuracy(state, which, scores):
             return

@@ -14,17 +14,19 @@ import numpy as np
 
 from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase
-from pegasos.estimators.recipe import EncodedTargets
+from pegasos.estimators.recipe import EncodedTargets, Recipe
 from pegasos.estimators.targets import recipe_of
 from pegasos.estimators.training import placed
 from pegasos.kernels import Kernel, kernel_class
 from pegasos.kernels.nystroem import Landmarks
 from pegasos.problem.columns import Problems, side_by_side
 from pegasos.problem.schedule import Schedule, average_of
+from pegasos.rows import Rows
 from pegasos.rules.column import Average, Rule
 from pegasos.search.grouping import same
 from pegasos.search.kernel_cache import KernelCache
 from pegasos.search.results import Fold
+from pegasos.solver.gram import MOST_ROWS, takes_gram_solver
 from pegasos.utils.arrays import to_device_of, to_host
 
 TARGET_PARAMETERS = ("multi_class", "class_weight", "epsilon", "fit_intercept", "loss")  # ... and linear or not
@@ -103,11 +105,33 @@ class SearchData:
 
 @dataclass(frozen=True)
 class FoldRows:
-    """A fold and the places of its rows among those of a `SearchData`."""
+    """A fold and the places of its rows among those of a `SearchData`.
+
+    Attributes
+    ----------
+    fold : Fold
+    train, test : ndarray of int
+    counts : ndarray of int or None
+        How often each training row is in the fold, where rows repeat: a weight.
+    repeated : ndarray of int or None
+        The training rows as the fold has them, where rows repeat.
+    """
 
     fold: Fold
     train: np.ndarray
     test: np.ndarray
+    counts: np.ndarray | None = None
+    repeated: np.ndarray | None = None
+
+    @property
+    def scored(self) -> dict[str, np.ndarray]:
+        """The rows that scores of "train" and "test" are of."""
+        return {"train": self.train if self.repeated is None else self.repeated, "test": self.test}
+
+    def with_counts(self) -> FoldRows:
+        """The same fold with each row once, and its count."""
+        rows, counts = np.unique(self.train, return_counts=True)
+        return FoldRows(self.fold, rows, self.test, counts, self.train)
 
 
 @dataclass
@@ -177,6 +201,8 @@ def fold_columns(estimator: PegasosBase, data: SearchData, rows: FoldRows) -> Fo
     if not rows.train.size:
         raise ValueError(f"Fold {rows.fold.number} has no rows to train on.")
     weights = data.weights_of(rows.train)
+    if rows.counts is not None:
+        weights = rows.counts * (1.0 if weights is None else weights)
     targets = data.targets(estimator, rows, weights)
     gamma_by_rows = estimator.gamma == "scale" and kernel_class(estimator.kernel).uses("gamma")
     X = data.X[to_device_of(rows.train, data.X)] if gamma_by_rows else data.X
@@ -185,6 +211,20 @@ def fold_columns(estimator: PegasosBase, data: SearchData, rows: FoldRows) -> Fo
     used = rows.train if weights is None else rows.train[targets.problems.row_sets.any(axis=1)]
     landmarks = recipe.landmarks(data.X_on_host, kernel, schedule.seed, used)
     return FoldColumns(rows, targets, kernel, schedule, landmarks)
+
+
+def method_of(recipe: Recipe, rows: Rows, problems: Problems, *, in_stream: bool = False) -> str:
+    """The `Job.method` for the columns of many fits: over few rows they stream by the kernel matrix."""
+    if recipe.begins_anew and not in_stream and takes_gram_solver(rows, recipe.loss):
+        return "gram"
+    return recipe.method(rows, problems, in_stream)
+
+
+def takes_rows_one_by_one(recipe: Recipe, X, *, in_stream: bool = False) -> bool:
+    """Whether the columns of many fits are solved by an active set: those over few rows stream by their matrix."""
+    if recipe.begins_anew and X.shape[0] <= MOST_ROWS and not recipe.loss.grouped:
+        return False
+    return recipe.by_row(X, in_stream=in_stream)
 
 
 def column_batches(columns: list[LamColumns], n_batches: int) -> list[list[LamColumns]]:

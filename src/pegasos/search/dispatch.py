@@ -1,9 +1,10 @@
 """How each candidate is trained: by the fastest way that gives what a fit of its own would give.
 
-Pegasos estimators are trained in shared runs of all folds. A fold whose rows repeat or, in cyclic order, are not in the
-order of the data has runs of its own, over copies of its rows. A pipeline that ends in a Pegasos estimator has its
-transformers fitted on each fold, so that nothing leaks, and its last step is trained in shared runs of that fold. All
-other estimators are fitted one by one.
+Pegasos estimators are trained in shared runs of all folds. In fits to the optimum rows that repeat within a fold are
+weights; under the steps of Pegasos such a fold, and in cyclic order one whose rows are not in the order of the data,
+has runs of its own, over copies of its rows. A pipeline that ends in a Pegasos estimator has its transformers fitted on
+each fold, so that nothing leaks, and its last step is trained in shared runs of that fold. All other estimators are
+fitted one by one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
@@ -23,6 +24,7 @@ from sklearn.utils.validation import _num_samples
 
 from pegasos.estimators import validation
 from pegasos.estimators.base import PegasosBase
+from pegasos.estimators.multilabel import is_multilabel
 from pegasos.estimators.solving import is_textbook
 from pegasos.estimators.targets import recipe_of
 from pegasos.search.column_plan import FoldRows, SearchData
@@ -40,8 +42,10 @@ COLUMN_PARAMETERS = ("lam", "C", "max_steps", "max_iter")  # in which the candid
 def evaluate(candidates: dict[int, Any], X, y, fit_params: dict, results: Results, deadline: Deadline) -> None:
     """Train and score all candidates, unfitted estimators, on all folds of `results`."""
     ways: dict[tuple[Callable, bool], dict[int, Any]] = {}
+    several_labels = any(map(is_classifier, candidates.values())) and is_multilabel(y)  # each fit has columns enough
     for candidate, estimator in candidates.items():
-        ways.setdefault(_way(estimator, fit_params), {})[candidate] = estimator
+        way = (_one_by_one, False) if several_labels else _way(estimator, fit_params)
+        ways.setdefault(way, {})[candidate] = estimator
     left = len(candidates)
     for (train, _), part in ways.items():
         train(part, X, y, fit_params, results, deadline.within(len(part) / left))
@@ -75,7 +79,8 @@ def sharing(estimator, fit_params: dict) -> PegasosBase | None:
 def _is_own(estimator) -> bool:
     """Whether a fit does what `fit` of this package does, and has no callbacks, which would have to be called."""
     known = isinstance(estimator, PegasosBase) and type(estimator).fit in OWN_FITS
-    return known and not getattr(estimator, "_skl_callbacks", [])
+    calibrated = getattr(estimator, "probability", None) is not None  # within each fold, by folds of its own
+    return known and not calibrated and not getattr(estimator, "_skl_callbacks", [])
 
 
 def _in_shared_runs(candidates: dict[int, PegasosBase], X, y, fit_params, results: Results, deadline: Deadline) -> None:
@@ -83,14 +88,17 @@ def _in_shared_runs(candidates: dict[int, PegasosBase], X, y, fit_params, result
     if not candidates:
         return
     data, folds = _data_of(next(iter(candidates.values())), X, y, fit_params, results.folds)
+    weighted = [rows.with_counts() if _repeats(rows) else rows for rows in folds]  # the others have runs of their own
     by_separate: dict[tuple[int, ...], list] = {}  # groups of candidates, by the folds that need runs of their own
     for group in grouped_by(candidates, run_parameters):
-        cyclic = next(iter(group.values())).sampling == "cyclic"
-        separate = tuple(number for number, rows in enumerate(folds) if _needs_own_runs(rows, cyclic))
+        first = next(iter(group.values()))
+        by_weights = recipe_of(first).begins_anew and results.needs_scores_only(first)
+        cyclic = first.sampling == "cyclic"
+        separate = () if by_weights else tuple(n for n, rows in enumerate(folds) if _needs_own_runs(rows, cyclic))
         by_separate.setdefault(separate, []).append(group)
     left = len(by_separate) * len(folds)
     for separate, groups in by_separate.items():
-        shared = [rows for number, rows in enumerate(folds) if number not in separate]
+        shared = [weighted[number] for number in range(len(folds)) if number not in separate]
         if shared:
             evaluate_together(groups, data, shared, results, deadline.within(len(shared) / left))
         left -= len(shared)
@@ -138,7 +146,11 @@ def _valid(candidates: dict[int, PegasosBase], folds: list[Fold], results: Resul
 def _needs_own_runs(rows: FoldRows, cyclic: bool) -> bool:
     if (np.diff(rows.train) > 0).all():
         return False
-    return cyclic or len(np.unique(rows.train)) < len(rows.train)
+    return cyclic or _repeats(rows)
+
+
+def _repeats(rows: FoldRows) -> bool:
+    return len(np.unique(rows.train)) < len(rows.train)
 
 
 def _copied(data: SearchData, rows: FoldRows) -> tuple[SearchData, list[FoldRows]]:

@@ -11,7 +11,9 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
-def cells_shown(n_cells: int, verbose: int) -> Iterator[Callable[[int, float | None], object]]:
+def cells_shown(
+    n_cells: int, verbose: int, name: str = "PegasosSearchCV"
+) -> Iterator[Callable[[int, float | None], object]]:
     """Yield what `Results` calls after each cell: a bar on a terminal or in a notebook, else a line now and then."""
     if not verbose:
         yield lambda done, best: None
@@ -20,17 +22,17 @@ def cells_shown(n_cells: int, verbose: int) -> Iterator[Callable[[int, float | N
 
     console = Console()
     if not (console.is_terminal or console.is_jupyter):
-        yield _lines(n_cells)
+        yield _lines(n_cells, name)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(16), MofNCompleteColumn(), TextColumn("cells"))
     with Progress(*columns, TimeElapsedColumn(), TextColumn("{task.fields[best]}"), console=console) as bar:
-        task = bar.add_task("PegasosSearchCV", total=n_cells, best="")
+        task = bar.add_task(name, total=n_cells, best="")
         yield lambda done, best: bar.update(task, completed=done, best=_best(best))
 
 
-def _lines(n_cells: int) -> Callable[[int, float | None], None]:
+def _lines(n_cells: int, name: str) -> Callable[[int, float | None], None]:
     began = last = time.perf_counter()
 
     def on_cell(done: int, best: float | None) -> None:
@@ -38,7 +40,7 @@ def _lines(n_cells: int) -> Callable[[int, float | None], None]:
         now = time.perf_counter()
         if done == n_cells or now - last > SECONDS_BETWEEN_LINES:
             last = now
-            print(f"[PegasosSearchCV] {done} of {n_cells} cells, {_best(best) or 'no score yet'}, {now - began:.1f} s")
+            print(f"[{name}] {done} of {n_cells} cells, {_best(best) or 'no score yet'}, {now - began:.1f} s")
 
     return on_cell
 

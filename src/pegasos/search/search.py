@@ -148,16 +148,16 @@ class PegasosSearchCV(BaseSearchCV):
         X, y = indexable(devices.received(X), devices.on_host(y))
         params = _check_method_params(X, params={name: devices.on_host(value) for name, value in params.items()})
         routed = self._get_routed_params_for_fit(params)
-        candidates = list(ParameterGrid(self.param_grid))
+        candidates = self.candidates()
         if not candidates:
             raise ValueError("No fits were performed: the param_grid has no candidates.")
         base = clone(self.estimator)
         estimators = {
-            number: _for_cells(_fresh(base).set_params(**clone(values, safe=False)))
+            number: for_cells(_fresh(base).set_params(**clone(values, safe=False)))
             for number, values in enumerate(candidates)
         }
         for number, values in enumerate(candidates):
-            _check_regularisation(estimators[number], values)
+            check_regularisation(estimators[number], values)
         if not take_device_rows(estimators.values(), routed.estimator.fit):
             X = devices.on_host(X)  # scikit-learn's scorers know no others beside targets of the host
         folds = self._folds(X, y, routed)
@@ -186,6 +186,10 @@ class PegasosSearchCV(BaseSearchCV):
         scorers = self.scorer_.values() if isinstance(self.scorer_, dict) else [self.scorer_]
         rows, y, _ = devices.for_score(X, y, None)
         return super().score(rows if pass_rows_on(scorers) else devices.received(X), y, **params)
+
+    def candidates(self) -> list[dict]:
+        """The parameters of each candidate."""
+        return list(ParameterGrid(self.param_grid))
 
     def _evaluate(
         self, evaluate, candidates: dict, X, y, fit_params: dict, results: Results, deadline: Deadline
@@ -278,7 +282,7 @@ def _fresh(base):
     return copy.copy(base) if own and not isinstance(base.random_state, np.random.RandomState) else clone(base)
 
 
-def _for_cells(estimator):
+def for_cells(estimator):
     """A candidate as its cells are trained: they are no fits of their own, so a checkpoint is for the refit only."""
     for each in (estimator, *estimator.get_params().values()):
         if isinstance(each, PegasosBase) and each.checkpoint is not None:
@@ -286,7 +290,7 @@ def _for_cells(estimator):
     return estimator
 
 
-def _check_regularisation(estimator, values: dict) -> None:
+def check_regularisation(estimator, values: dict) -> None:
     """Raise where a candidate has a value of C that plays no part."""
     last = estimator.steps[-1][1] if type(estimator) is Pipeline else estimator
     if isinstance(last, PegasosBase) and last.lam is not None and any(name.split("__")[-1] == "C" for name in values):

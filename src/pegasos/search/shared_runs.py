@@ -159,7 +159,7 @@ class SharedRun:
             certified=self.recipe.tol is not None, count_violations=False,
         )  # fmt: skip
         read_on_the_way = any(len(each.read_points) > 1 for each in plan.columns)
-        self.by_row = self.recipe.by_row(self.X, in_stream=read_on_the_way)
+        self.by_row = column_plan.takes_rows_one_by_one(self.recipe, self.X, in_stream=read_on_the_way)
         matrix = None
         draws = longest * (self.schedule.batch or X.shape[0])
         if not kernel.is_precomputed and not self.recipe.explicit and draws > X.shape[0]:
@@ -246,7 +246,7 @@ class SharedRun:
         states = {Average.LAST: 1, Average.WINDOW: 3}.get(average_of(rule, self.estimator.average), 2)
         by_row = rows.matrix is not None if rows.dual else rule == Rule.SDCA or self.schedule.certified
         folds, train_too = [fold.rows for fold in self.plan.folds], "train" in self.results.sides
-        scores = max(len(fold.test) + len(fold.train) * train_too for fold in folds)
+        scores = max(len(fold.test) + len(fold.scored["train"]) * train_too for fold in folds)
         each = 2.0 * (states * rows.n_state + by_row * rows.n_rows + scores) * rows.dtype.itemsize
         each += self.by_row * BYTES_OF_A_VARIABLE * rows.n_rows
         room = self._cache_bytes() - self.kernel_cache.bytes_taken()
@@ -289,7 +289,7 @@ class SharedRun:
         problems = column_plan.problem_of(batch, self.plan.folds, self.data.X.shape[0])
         schedule = replace(self.schedule, max_time=max_time)
         scoring = CellScoring(self.context, rows, batch)
-        method = self.recipe.method(rows, problems, in_stream=scoring.steps.shape[1] > 1)
+        method = column_plan.method_of(self.recipe, rows, problems, in_stream=scoring.steps.shape[1] > 1)
         solution = solve(
             Job(rows, problems, schedule, self.recipe.rule, self.recipe.loss, self.definite, method),
             hooks=Hooks(progress=lambda done: self.context.stopped.is_set()),

@@ -8,6 +8,7 @@ from pegasos.problem.job import Job
 from pegasos.rules.state import State
 from pegasos.solver.clock import Clock
 from pegasos.solver.descent import DescentSolver
+from pegasos.solver.gram import GramSolver
 from pegasos.solver.monitor import Hooks
 from pegasos.solver.newton import NewtonSolver
 from pegasos.solver.read_points import ReadPoints
@@ -41,6 +42,7 @@ SOLVERS: dict[str, Any] = {  # by the names that `Job.method` has
     "newton": NewtonSolver,
     "relay": RelaySolver,
     "smo": SmoSolver,
+    "gram": GramSolver,
 }
 
 

@@ -15,12 +15,13 @@ from pegasos.estimators import PegasosClassifier, PegasosRegressor, validation
 from pegasos.estimators.outcome import converged
 from pegasos.estimators.targets import recipe_of
 from pegasos.kernels import KERNELS, Kernel, make_kernel
-from pegasos.storage import labels, warm_start
+from pegasos.storage import calibration, labels, warm_start
 
 CLASSES = {"PegasosClassifier": PegasosClassifier, "PegasosRegressor": PegasosRegressor}
 LEFT_OUT = ("checkpoint",)  # a path on the machine that trained
 SPARSE = {"csr_array": csr_array, "csr_matrix": csr_matrix}
 OF_CERTIFICATE = ("objective_", "dual_gap_", "relative_gap_")
+INDICATORS = ("dense", "csr", "sets")
 PLAIN = ("intercept_", "t_", "coef_", "support_", "dual_coef_", "violations_", "n_support_", *OF_CERTIFICATE)
 HIGHEST_DEGREE = 2**31 - 1
 UNUSED = {"gamma": 1.0, "degree": 3, "coef0": 1.0}  # what a file says of parameters that its kernel does not use
@@ -36,6 +37,8 @@ def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             'kernel, or kernel="precomputed" and compute the kernel matrix before predicting.'
         )
     tensors = {name: getattr(model, name) for name in PLAIN if hasattr(model, name)}
+    if issparse(tensors.get("coef_")):
+        tensors["coef_"] = tensors["coef_"].toarray()
     remembered, state = warm_start.pack(model)
     document = {
         "class": type(model).__name__,
@@ -51,7 +54,12 @@ def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if isinstance(model, PegasosClassifier):
         entry, stored = labels.pack(model.classes_)
         document |= {"scheme": recipe.fitted_targets, "classes": entry}
+        if recipe.fitted_targets == "multilabel":
+            document["indicator"] = recipe.fitted_attributes["_indicator"]
         tensors |= stored
+        if hasattr(model, "calibration_"):
+            document["calibration"], stored = calibration.pack(model.calibration_)
+            tensors |= stored
     else:
         document["targets"] = recipe.fitted_targets
     if hasattr(model, "support_vectors_"):
@@ -62,10 +70,12 @@ def pack(model) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def parameters_of(estimator, left_out=()) -> dict[str, Any]:
-    """The parameters as JSON; a random state that is an object becomes None, since predictions do not need it."""
+    """The parameters as JSON; objects that predictions do not need are left out: random states, splitters."""
     found = {name: value for name, value in estimator.get_params(deep=False).items() if name not in left_out}
     if not isinstance(found.get("random_state"), int | np.integer | None):
         found["random_state"] = None
+    if not isinstance(found.get("probability_cv"), int | np.integer | None):
+        found["probability_cv"] = 5
     return {name: encode(value, f"The parameter {name}") for name, value in found.items()}
 
 
@@ -120,11 +130,16 @@ def unpack(cls, fields: Record, tensors: Tensors, format: int):
         "_kernel": kernel,
         "n_iter_": fields.take_integer("n_iter", 0, 2**63),
     }
+    if "classes_" in about and "calibration" in fields:
+        entry = Record(fields.take("calibration", dict), "the calibration")
+        n_classes = len(about["classes_"])
+        found["calibration_"] = calibration.unpack(entry, tensors, 1 if n_classes == 2 else n_classes)
     found |= about | _about_run(fields, tensors, n_columns)
     if kernel.is_linear:
         found["coef_"] = tensors.take("coef_", (intercept.dtype,), (n_columns, n_features))
     else:
-        found |= _support(fields, tensors, kernel, n_columns, n_features, len(about.get("classes_", ())))
+        counted = () if about.get("_scheme") == "multilabel" else about.get("classes_", ())
+        found |= _support(fields, tensors, kernel, n_columns, n_features, len(counted))
     found["_memory"] = warm_start.unpack(
         fields.take("memory", dict, str, type(None)), tensors, about, steps, n_features
     )
@@ -195,10 +210,12 @@ def _about_classes(fields: Record, tensors: Tensors, n_columns: int) -> dict[str
     classes = labels.unpack(Record(fields.take("classes", dict), "the classes"), tensors)
     n = len(classes)
     columns = {"binary": 1} if n == 2 else {"ovr": n, "ovo": n * (n - 1) // 2}
-    columns["crammer_singer"] = n
+    columns["crammer_singer"] = columns["multilabel"] = n
     scheme = fields.take_one_of("scheme", columns)
     if n_columns != columns[scheme]:
         raise ModelFormatError(f"{n} classes do not have {n_columns} columns in the scheme {scheme!r}")
+    if scheme == "multilabel":
+        return {"classes_": classes, "_scheme": scheme, "_indicator": fields.take_one_of("indicator", INDICATORS)}
     return {"classes_": classes, "_scheme": scheme}
 
 

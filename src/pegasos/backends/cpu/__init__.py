@@ -22,6 +22,7 @@ from pegasos.backends.cpu.batches import count_violations, scatter_rows
 from pegasos.backends.cpu.descent import descend, look_at_rows, pegasos_pass
 from pegasos.backends.cpu.expansion import closer_lengths, coefficients, dense_expansion, line_sums, sparse_expansion
 from pegasos.backends.cpu.gathering import dense_gather, sparse_gather, sparse_gram
+from pegasos.backends.cpu.gram_columns import gram_columns
 from pegasos.backends.cpu.newton import newton_column
 from pegasos.backends.cpu.operations import (
     add_losses,
@@ -62,6 +63,7 @@ __all__ = [
     "dual_terms",
     "earlier_draws",
     "follow",
+    "gram_columns",
     "gram_of",
     "line_sums",
     "look_at_rows",

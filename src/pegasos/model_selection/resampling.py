@@ -1,0 +1,367 @@
+"""Resampling: bootstrap and jackknife, where repeated rows are weights of columns and no fits of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, validate_params
+
+from pegasos.backends.threads import threads_limited
+from pegasos.estimators import devices
+from pegasos.model_selection.cells import given, warn_missed
+from pegasos.model_selection.wide import WideFits, accuracy
+from pegasos.problem.columns import Problems, balanced, regression
+from pegasos.rules.state import State
+from pegasos.search.progress import cells_shown
+from pegasos.search.results import Fold, Results
+from pegasos.search.scored_model import OWN, scored_model
+
+MOST_DRAWS = 1000  # of a resample that has to have all classes
+CONSTRAINTS: dict[str, list] = {
+    "estimator": [HasMethods("fit")],
+    "n_resamples": [Interval(Integral, 1, None, closed="left")],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """Fits on resamples of the rows.
+
+    Attributes
+    ----------
+    counts : ndarray of int, shape (n_resamples, n_rows)
+        How often each row is in each resample.
+    scores : ndarray of shape (n_resamples,)
+        The score on the rows that are not in the resample; nan where it has all.
+    coef, intercept : ndarray of shape (n_resamples, n_columns, n_features) and (n_resamples, n_columns), or None
+        Of linear models.
+    estimate : dict
+        "coef" and "intercept" of the fit on all rows as they are, empty for kernels.
+    left_out : Resampled or None
+        Fits without each row in turn, for intervals that are corrected for bias and acceleration.
+    """
+
+    counts: np.ndarray
+    scores: np.ndarray
+    coef: np.ndarray | None
+    intercept: np.ndarray | None
+    estimate: dict[str, np.ndarray] = field(default_factory=dict)
+    left_out: Resampled | None = None
+
+    def interval(self, of: str = "coef", confidence_level: float = 0.95, method: str = "percentile") -> np.ndarray:
+        """Lower and upper ends, shape (2, ...), of a confidence interval.
+
+        Parameters
+        ----------
+        of : {"coef", "intercept", "scores"}
+        confidence_level : float
+        method : {"percentile", "bca"}
+            "bca" corrects for bias and acceleration (Efron, JASA 1987), of coefficients and intercepts; it needs a
+            bootstrap with ``bca=True``.
+        """
+        values = getattr(self, of, None)
+        if of not in ("coef", "intercept", "scores") or values is None:
+            raise ValueError(f"There is no {of!r}; linear models have 'coef' and 'intercept', and all have 'scores'.")
+        if not 0 < confidence_level < 1:
+            raise ValueError(f"confidence_level must lie between 0 and 1, got {confidence_level!r}.")
+        tails = np.array([0.5 - confidence_level / 2, 0.5 + confidence_level / 2])
+        if method == "percentile":
+            return np.nanquantile(values, tails, axis=0)
+        if method != "bca":
+            raise ValueError(f"method must be 'percentile' or 'bca', got {method!r}.")
+        if of == "scores" or self.left_out is None:
+            raise ValueError("method='bca' is for 'coef' and 'intercept' of a bootstrap with bca=True.")
+        return _bca(values, self.estimate[of], getattr(self.left_out, of), tails)
+
+
+def _bca(values: np.ndarray, estimate: np.ndarray, left_out: np.ndarray, tails: np.ndarray) -> np.ndarray:
+    """Quantiles of the bootstrap distribution, corrected for bias and acceleration."""
+    below = ((values < estimate).mean(axis=0) + (values <= estimate).mean(axis=0)) / 2
+    away = left_out.mean(axis=0) - left_out
+    spread = (away**2).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        acceleration = np.where(spread > 0, (away**3).sum(axis=0) / (6.0 * spread**1.5), 0.0)
+        bias = norm.ppf(below)
+        moved = bias + norm.ppf(tails).reshape(2, *[1] * estimate.ndim)
+        places = norm.cdf(bias + moved / (1 - acceleration * moved))
+    places = np.where(np.isnan(places), tails.reshape(2, *[1] * estimate.ndim), places)
+    ordered = np.sort(values, axis=0)
+    at = places * (len(values) - 1)
+    low = np.floor(at).astype(int)
+    high = np.minimum(low + 1, len(values) - 1)
+    lower, upper = (np.take_along_axis(ordered, place, axis=0) for place in (low, high))
+    return lower + (at - low) * (upper - lower)
+
+
+@validate_params(CONSTRAINTS | {"bca": ["boolean"]}, prefer_skip_nested_validation=False)
+def bootstrap(
+    estimator, X, y, *, n_resamples=1000, scoring=None, sample_weight=None, bca=False, n_jobs=None, random_state=None,
+    verbose=0,
+) -> Resampled:  # fmt: skip
+    """Fit an estimator on resamples of the rows, drawn with replacement, all of them as columns of wide jobs.
+
+    A row that is drawn twice has twice the weight: the fits are those on repeated rows. A resample of a classifier that
+    lacks a class is drawn again. Other estimators are fitted one by one.
+
+    Parameters
+    ----------
+    estimator : PegasosClassifier, PegasosRegressor or another estimator
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    n_resamples : int, default=1000
+    scoring : str or callable, default=None
+        How the rows that a resample leaves out are scored; a callable gets the estimator as scikit-learn's scorers do.
+    sample_weight : array-like of shape (n_samples,), default=None
+    bca : bool, default=False
+        Also fit without each row in turn, for ``interval(method="bca")``.
+    n_jobs : int, default=None
+        Threads.
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+
+    Returns
+    -------
+    Resampled
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.model_selection import bootstrap
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = bootstrap(PegasosClassifier(), X, y == 1, n_resamples=200, random_state=0)
+    >>> found.interval("coef").shape
+    (2, 1, 4)
+    """
+    X, y = given(X, y)
+    generator, n_rows = check_random_state(random_state), X.shape[0] if hasattr(X, "shape") else len(X)
+    weights = None if sample_weight is None else np.asarray(devices.on_host(sample_weight), float)
+    counts = _drawn(generator, n_resamples, y if is_classifier(estimator) else None, n_rows, weights)
+    fits = _fits_of(estimator, X, y, scoring, sample_weight)
+    total = 1 + n_resamples + (n_rows if bca else 0)
+    with threads_limited(n_jobs), cells_shown(total, verbose, "bootstrap") as shown:
+        whole = fits.resampled(np.ones((1, n_rows), int), shown, 0)
+        found = fits.resampled(counts, shown, 1)
+        left_out = fits.resampled(1 - np.eye(n_rows, dtype=int), shown, 1 + n_resamples) if bca else None
+    fits.warn(total)
+    estimate = {} if whole.coef is None else {"coef": whole.coef[0], "intercept": whole.intercept[0]}  # type: ignore[index]
+    return replace(found, estimate=estimate, left_out=left_out)
+
+
+@validate_params(
+    {name: allowed for name, allowed in CONSTRAINTS.items() if name not in ("n_resamples", "random_state")},
+    prefer_skip_nested_validation=False,
+)
+def jackknife(estimator, X, y, *, scoring=None, sample_weight=None, n_jobs=None, verbose=0) -> Resampled:
+    """Fit an estimator without each row in turn, all fits as columns of wide jobs; see `bootstrap`.
+
+    ``scores`` are those of the row that is left out: of accuracy, their mean is the leave-one-out estimate.
+    """
+    X, y = given(X, y)
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    fits = _fits_of(estimator, X, y, scoring, sample_weight)
+    with threads_limited(n_jobs), cells_shown(1 + n_rows, verbose, "jackknife") as shown:
+        whole = fits.resampled(np.ones((1, n_rows), int), shown, 0)
+        found = fits.resampled(1 - np.eye(n_rows, dtype=int), shown, 1)
+    fits.warn(1 + n_rows)
+    estimate = {} if whole.coef is None else {"coef": whole.coef[0], "intercept": whole.intercept[0]}  # type: ignore[index]
+    return replace(found, estimate=estimate)
+
+
+def _drawn(generator, n_resamples: int, labels, n_rows: int, weights) -> np.ndarray:
+    """How often each row is drawn, for each resample; of classifiers all classes are in each."""
+    counts = np.empty((n_resamples, n_rows), int)
+    codes = None if labels is None else np.unique(np.asarray(labels), return_inverse=True)[1].ravel()
+    used = np.ones(n_rows, bool) if weights is None else weights > 0
+    wanted = 0 if codes is None else len(np.unique(codes[used]))
+    for number in range(n_resamples):
+        for _ in range(MOST_DRAWS):
+            counts[number] = np.bincount(generator.randint(0, n_rows, n_rows), minlength=n_rows)
+            if codes is None or len(np.unique(codes[(counts[number] > 0) & used])) == wanted:
+                break
+        else:
+            raise ValueError(f"{MOST_DRAWS} resamples lacked one of the {wanted} classes, which is too rare.")
+    return counts
+
+
+def _fits_of(estimator, X, y, scoring, sample_weight):
+    scorer = check_scoring(estimator, scoring=scoring)
+    own = type(estimator) in OWN and estimator.n_landmarks is None and not estimator.device.startswith("cuda")
+    if not own or getattr(estimator, "probability", None) is not None or estimator.batch_size != 1 or np.ndim(y) != 1:
+        return OneByOne(estimator, X, y, scorer, sample_weight)
+    fold = Fold(0, np.arange(1), np.arange(len(y)), X, y, {})
+    results = Results(
+        scorer, [fold], 1, error_score="raise", return_train_score=False, on_cell=lambda done, best: None,
+        metric="score",
+    )  # fmt: skip
+    if not results.needs_scores_only(estimator):
+        return OneByOne(estimator, X, y, scorer, sample_weight)
+    return WeightedFits(estimator, X, y, sample_weight, results)
+
+
+class OneByOne:
+    """Fits on repeated rows, one after another."""
+
+    def __init__(self, estimator, X, y, scorer, sample_weight):
+        self.estimator, self.X, self.y, self.scorer = estimator, X, y, scorer
+        self.weights = None if sample_weight is None else np.asarray(sample_weight)
+
+    def resampled(self, counts: np.ndarray, shown: Callable, done: int) -> Resampled:
+        """A fit for each row of `counts`."""
+        scores, coef, intercept = np.full(len(counts), np.nan), [], []
+        for number, each in enumerate(counts):
+            rows, others = np.repeat(np.arange(len(each)), each), np.flatnonzero(each == 0)
+            weights = {} if self.weights is None else {"sample_weight": self.weights[rows]}
+            model = clone(self.estimator).fit(_safe_indexing(self.X, rows), _safe_indexing(self.y, rows), **weights)
+            if len(others):
+                scores[number] = self.scorer(model, _safe_indexing(self.X, others), _safe_indexing(self.y, others))
+            if hasattr(model, "coef_"):
+                coef.append(np.atleast_2d(model.coef_))
+                intercept.append(np.atleast_1d(model.intercept_))
+            shown(done + number + 1, None)
+        if not coef:
+            return Resampled(counts, scores, None, None)
+        return Resampled(counts, scores, np.array(coef), np.array(intercept))
+
+    def warn(self, n_fits: int) -> None:
+        """Each fit has warned for itself."""
+
+
+class WeightedFits(WideFits):
+    """Fits with other weights of the rows, as columns.
+
+    Parameters
+    ----------
+    estimator, X, y, sample_weight
+        See `WideFits`.
+    results : Results
+        Knows the scorer.
+    """
+
+    def __init__(self, estimator, X, y, sample_weight, results: Results):
+        super().__init__(estimator, X, y, sample_weight)
+        self.results, self.codes, recipe = results, self.y, self.recipe
+        if self.classifies:
+            self.classes, self.codes, weights = recipe.classes(self.y, self.weights)
+            self.base = recipe.columns(self.codes, len(self.classes), weights)
+            self.attributes: dict[str, Any] = {"classes_": self.classes, "_scheme": self.base.scheme}
+        else:
+            weights = self.weights
+            self.base = regression(self.y[:, None].astype(self.dtype), self.estimator.epsilon, weights)
+            self.attributes = {"_targets": None}
+        self._whole: tuple[np.ndarray, np.ndarray] | None = None
+        self.row_weights = np.ones(self.n_rows) if weights is None else weights
+        self.by_accuracy = results.scored_by_accuracy(estimator, results.folds[0])
+
+    def resampled(self, counts: np.ndarray, shown: Callable, done: int) -> Resampled:
+        """A fit for each row of `counts`."""
+        at_once, parts = self.at_once(self.base.n_columns), []
+        for first in range(0, len(counts), at_once):
+            part = counts[first : first + at_once]
+            parts.append(self._part(part))
+            shown(done + first + len(part), None)
+        if len(parts) == 1:
+            return parts[0]
+        coef, intercept = parts[0].coef, parts[0].intercept
+        if coef is not None:
+            coef, intercept = (
+                np.concatenate([getattr(each, name) for each in parts]) for name in ("coef", "intercept")
+            )
+        return Resampled(counts, np.concatenate([each.scores for each in parts]), coef, intercept)
+
+    def _part(self, counts: np.ndarray) -> Resampled:
+        scores = np.full(len(counts), np.nan)
+        linear, n_columns = self.estimator.kernel == "linear", self.base.n_columns
+        coef = np.empty((len(counts), n_columns, self.data.X.shape[1]), self.dtype) if linear else None
+        intercept = np.empty((len(counts), n_columns), self.dtype) if linear else None
+        base_weights = np.ones(self.n_rows) if self.weights is None else self.weights
+        groups, which = self.kernels(len(counts), lambda number: counts[number] * base_weights)
+        for number, kernel in enumerate(groups):
+            own = np.flatnonzero(which == number)
+            problems, offsets = self._problems(counts[own])
+            start = self._near(problems)
+            rows, solution = self.solved(kernel, problems, more=number + 1 < len(groups), start=start)
+            if self._whole is None and len(counts) == 1:
+                self._whole = solution.state.alpha, problems.normalised_weights(np.float64)
+            values = rows.model_scores(np.arange(self.n_rows), solution.state)
+            values = values.reshape(len(own), n_columns, self.n_rows)
+            scores[own] = self._scores(values, offsets, counts[own] == 0, solution.state)
+            if coef is not None and intercept is not None:
+                model, bias = solution.model, self.recipe.bias
+                weights = model[: rows.n_state].T
+                weights = weights @ self.data.X if rows.dual else weights
+                coef[own] = weights.reshape(len(own), n_columns, -1)
+                intercept[own] = (model[-1] * bias if bias > 0 else np.zeros(model.shape[1])).reshape(len(own), -1)
+        return Resampled(counts, scores, coef, intercept)
+
+    def _problems(self, counts: np.ndarray) -> tuple[Problems, np.ndarray]:
+        """The columns of some resamples, and what was taken off the targets of each."""
+        weights, offsets, base = (counts * self.row_weights).T, np.zeros(len(counts)), self.base
+        problems = over_weights(base, weights)
+        if not self.classifies and self.recipe.centred:
+            offsets = (self.y @ weights) / weights.sum(axis=0)
+            labelings = np.ascontiguousarray((self.y[:, None] - offsets).astype(self.dtype))
+            columns = np.column_stack([np.arange(len(counts)), problems.columns[:, 1]])
+            problems = replace(problems, labelings=labelings, columns=columns)
+        if self.classifies and self.estimator.class_weight == "balanced":
+            problems = balanced(problems, self.codes)
+        return self.recipe.regularised(problems), offsets
+
+    def _near(self, problems: Problems) -> State | None:
+        """Where fits to the optimum begin: the dual variables of the first fit, each times its row's new weight."""
+        if self._whole is None or not self.recipe.begins_anew or self._whole[0].shape[0] != self.n_rows:
+            return None
+        alpha, before = self._whole
+        n_columns, weights = self.base.n_columns, problems.normalised_weights(np.float64)
+        ratio = np.where(before > 0, weights.reshape(self.n_rows, -1, before.shape[1]).transpose(1, 0, 2), 0.0)
+        ratio = ratio / np.where(before > 0, before, 1.0)
+        sets = self.base.columns[:, 1]
+        near = (alpha * ratio[:, :, sets]).transpose(1, 0, 2).reshape(self.n_rows, -1)
+        assert near.shape[1] == problems.n_columns == len(ratio) * n_columns
+        n_state = self.n_rows if self.estimator.kernel != "linear" or self.by_inner_products else self.data.X.shape[1]
+        return State.from_duals(np.zeros((n_state + (self.recipe.bias > 0), near.shape[1])), near, problems.lam)
+
+    def _scores(self, values: np.ndarray, offsets: np.ndarray, tests: np.ndarray, state) -> np.ndarray:
+        some = np.flatnonzero(tests.any(axis=1))
+        found = np.full(len(tests), np.nan)
+        if self.by_accuracy and self.base.scheme in ("binary", "ovr"):
+            found[some] = accuracy(values[some], self.codes, tests[some])
+            return found
+        steps = {"t_": state.columns["steps"][: self.base.n_columns], "n_iter_": int(state.columns["steps"].max())}
+        fitted = self.attributes | self.data.input_attributes | steps
+        for number in some:
+            test = np.flatnonzero(tests[number])
+            rows, own = np.empty((len(test), 0)), values[number][:, test].T + offsets[number]
+            model = scored_model(self.estimator, fitted, [(rows, own.astype(self.dtype))])
+            found[number] = self.results.scorers(model, rows, self.y[test])
+        return found
+
+    def warn(self, n_fits: int) -> None:
+        """Warn once of all fits that did not end at `tol`."""
+        if self.missed_tol:
+            warn_missed(self.missed_tol, n_fits * self.base.n_columns)
+
+
+def over_weights(problems: Problems, weights: np.ndarray) -> Problems:
+    """All columns for each of the weights in turn, shape (n_rows, n_weights); rows of weight 0 are in no set."""
+    n_sets = problems.row_sets.shape[1]
+    positive = np.repeat(weights > 0, n_sets, axis=1)
+    places = np.arange(weights.shape[1])[:, None, None] * np.array([0, n_sets])
+    return replace(
+        problems,
+        row_sets=np.tile(problems.row_sets, weights.shape[1]) & positive,
+        columns=(problems.columns + places).reshape(-1, 2),
+        weights=np.repeat(weights, n_sets, axis=1).astype(np.float64),
+        lam=np.tile(problems.lam, weights.shape[1]),
+    )
