@@ -24,6 +24,7 @@ from pegasos.solver.monitor import Hooks, Monitor
 from pegasos.solver.read_points import ReadPoints, draws_before
 from pegasos.solver.resume import position_after, stream_from
 from pegasos.solver.snapshot import PassCount, Snapshot, SnapshotStore
+from pegasos.solver.snapshot_checks import check_snapshot
 from pegasos.solver.stepper import Stepper
 
 REFRESH_FROM = 8  # passes after which kept scores are first computed anew ...
@@ -113,10 +114,11 @@ class StreamSolver:
     def init(self, job: Job, start: State | None = None) -> Run:
         """Begin a job, from nothing or from an earlier state, which is left as it is."""
         certifier, found = Certifier(job), None
-        if self.snapshots is not None and self.snapshots.found is not None:
-            found = self.snapshots.found.to_device_of(job.rows.zeros(0))
         ends = None if self.read_points is None else self.read_points.ends
-        state = initial_state(job, certifier, start, ends) if found is None else found.whole
+        state = initial_state(job, certifier, start, ends)
+        if self.snapshots is not None and self.snapshots.found is not None:
+            found = self._trusted(self.snapshots, job, state)
+            state = found.whole
         run = Run(
             job=job, stepper=Stepper(job), certifier=certifier,
             monitor=Monitor(self.clock, self.hooks, state.columns["zero_objective"]), state=state, start=start,
@@ -316,6 +318,16 @@ class StreamSolver:
             pull_rate=run.stepper.pull_rate, seconds=self.clock.seconds, first_steps=run.first_steps,
             history=monitor.history, known=np.array([known.objective, known.dual, monitor.known_at]),
         )  # fmt: skip
+
+    def _trusted(self, snapshots: SnapshotStore, job: Job, fresh: State) -> Snapshot:
+        """The snapshot to go on from, on the device of the rows, if a job that begins with `fresh` can have left it."""
+        found = snapshots.found
+        assert found is not None
+        try:
+            check_snapshot(found, job, fresh.to_host(), job.groups())
+        except ValueError as error:
+            raise snapshots.refused() from error
+        return found.to_device_of(job.rows.zeros(0))
 
     def _restore(self, run: Run, found: Snapshot) -> None:
         rows, monitor = run.job.rows, run.monitor
