@@ -134,9 +134,8 @@ def unpack_state(values: Record, arrays: Tensors, prefix: str) -> State:
     counts = arrays.take(f"{prefix}counts", (INT64,), (len(COUNTS), numbers.shape[1]))
     columns = readable(np.zeros(numbers.shape[1], COLUMN))
     for name, part in zip(fields, [*numbers, *counts], strict=True):
-        if (name in NUMBERS) != (part.dtype == FLOAT64) or (
-            COLUMN[name] == np.bool_ and not np.isin(part, (0, 1)).all()
-        ):
+        truth = COLUMN[name] != np.bool_ or bool(np.isin(part, (0, 1)).all())
+        if (name in NUMBERS) != (part.dtype == FLOAT64) or not truth:
             raise ModelFormatError(f"the field {name} is of the wrong type")
         columns[name] = part
     layouts, found = values.take(f"{prefix}layouts", dict), {}
@@ -157,7 +156,7 @@ def unpack_state(values: Record, arrays: Tensors, prefix: str) -> State:
         raise ModelFormatError("there is a position, which no running fit has")
     rule = values.take_one_of(f"{prefix}rule", Rule.__members__)
     average = values.take_one_of(f"{prefix}average", Average.__members__)
-    state = State(columns=columns, **found, rule=Rule[rule], average=Average[average])
+    state = State(columns=columns, **found, rule=Rule[rule], average=Average[average], position=None)
     check_state(state)
     return state
 

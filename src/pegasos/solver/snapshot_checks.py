@@ -33,7 +33,10 @@ def check_state(state: State) -> None:
     for name in (*ARRAYS, "products"):
         array = getattr(state, name)
         need(array.dtype.kind != "f" or bool(np.isfinite(array).all()), f"{name} holds numbers that are not finite")
+        need(array.shape == (0, 0) or array.shape[1] == len(columns), f"{name} has not one column for each")
     need(bool((state.violations >= 0).all()), "violations are negative")
+    for array in (state.weighted, state.previous):
+        need(array.shape in ((0, 0), state.sums.shape), "an average is of another shape than the sums")
     for name in ("lam", "shrink"):
         need((columns[name] > 0).all(), f"{name} is not above 0")
     for name in ("place", "labeling", "row_set", "n_rows", "steps", "average_start", "window_start", "window_end"):
@@ -60,10 +63,8 @@ def check_snapshot(found: Snapshot, job: Job, fresh: State, groups: list[np.ndar
     for state in (found.whole, found.state):  # the matrix they are kept with may not have been there, for lack of time
         if state is not None and state.products.size:
             like = (n_rows, len(state.columns)) if job.small_steps and job.rows.dual else (0, 0)
-            need(
-                state.products.shape == like and state.products.dtype == state.sums.dtype,
-                "products are of another shape",
-            )
+            fits = state.products.shape == like and state.products.dtype == state.sums.dtype
+            need(fits, "products are of another shape")
             need(state.products.flags.f_contiguous, "products lie otherwise in memory")
     need(found.known.shape == (3, n_columns), "known is of another shape")
     _check_draws(found, job, n_rows)
@@ -86,7 +87,7 @@ def _check_running(found: Snapshot, job: Job, fresh: State, group: np.ndarray) -
     """The columns that still run: some of the group, whole problems of several classes at a time."""
     assert found.state is not None
     places = found.state.columns["place"]
-    rising = len(places) > 0 and bool((np.diff(places) > 0).all()) and 0 <= places[0] and places[-1] < len(group)
+    rising = len(places) > 0 and bool((np.diff(places) > 0).all()) and places[0] >= 0 and places[-1] < len(group)
     need(rising and bool(group[places].all()), "columns run that are not of this group")
     each = job.problems.group
     need(len(places) % each == 0 and bool((places.reshape(-1, each)[:, 0] % each == 0).all()), "classes are missing")

@@ -17,6 +17,8 @@ from pegasos.estimators.checkpoint import identity_of
 from pegasos.estimators.recipe import Recipe
 from pegasos.estimators.totals import ClassTotals, TargetTotals
 from pegasos.io.source import Source
+from pegasos.rows import Rows
+from pegasos.rules.state import State
 from pegasos.solver.checkpoint import Checkpoint, CheckpointError
 from pegasos.solver.checkpoint_file import CheckpointFile, pack_state, unpack_state
 from pegasos.streaming.checkpoint_checks import (
@@ -93,6 +95,11 @@ class StreamCheckpoint(CheckpointFile):
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise self._refused() from error
         return found, scaler
+
+    def check_sums(self, state: State, rows: Rows) -> None:
+        """Raise CheckpointError unless a restored state is one of such rows."""
+        if state.sums.shape != rows.zeros(len(state.columns)).shape:
+            raise self._refused()
 
     def _refused(self) -> CheckpointError:
         return CheckpointError(f"{self.path} is no checkpoint of a {KIND}; remove it to begin anew.")

@@ -80,6 +80,8 @@ def set_learned(scaler: Any, learned: dict[str, Any], n_features: int) -> None:
         nothing = value is None and name in ("mean_", "var_", "scale_")  # a StandardScaler that leaves the mean
         if not name.isidentifier() or not name.endswith("_") or not (whole or column or number or nothing):
             raise ModelFormatError(f"a scaler learns no {name[:40]!r}")
+        if name == "n_features_in_" and value != n_features:
+            raise ModelFormatError("the scaler is one of other features")
         if value is not None and not (np.isfinite(value).all() and (np.min(value) > 0 or name not in ("scale_",))):
             raise ModelFormatError(f"the scaler's {name[:40]!r} is out of range")
         setattr(scaler, name, value)
