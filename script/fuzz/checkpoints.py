@@ -32,8 +32,8 @@ X, Y = classes_problem(3, n_rows=60)
 ROWS = "rows.csv"
 FEW: dict[str, Any] = dict(lam=0.01, max_iter=5, random_state=0)
 VALUES = [
-    None, True, False, 0, 1, -1, 2, 7, 60, 2**31, 2**53, 2**62, -(2**63), 10**30, 0.5, -1.0, 1e300, 1e-300, "", "C", "F",
-    "in sums", "SDCA", "LAST", [], {}, [1], {"float": "nan"}, {"float": "inf"}, {"float": "-inf"}, {"tuple": []},
+    None, True, False, 0, 1, -1, 2, 7, 60, 2**31, 2**53, 2**62, -(2**63), 10**30, 0.5, -1.0, 1e300, 1e-300, "", "C",
+    "F", "in sums", "SDCA", "LAST", [], {}, [1], {"float": "nan"}, {"float": "inf"}, {"float": "-inf"}, {"tuple": []},
     {"dict": []}, {"scalar": ["<f8", 1.5]}, {"bytes": "a"}, {"int": "0x" + "f" * 40},
 ]  # fmt: skip
 NUMBERS = [0, 1, -1, 2, 59, 60, 61, 2**31 - 1, -(2**31), 2**53, 2**62, -(2**62), 0.5, -0.5, 1e-300, 1e300, np.nan,
