@@ -85,6 +85,10 @@ def _judged(fit: Fit, path: Path, folder: Path) -> str:
             if ROWS not in str(error):
                 raise
             return "refused"
+        except ValueError as error:  # a scaler that makes the features too large
+            if "The features are too large" not in str(error):
+                raise
+            return "refused"
         finally:
             if (taken := time.process_time() - began) > LONGEST:
                 raise Harm(f"it took {taken:.1f} s")
