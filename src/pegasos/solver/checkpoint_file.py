@@ -144,7 +144,7 @@ def unpack_state(values: Record, arrays: Tensors, prefix: str) -> State:
         if layout not in ("C", "F") and (name, layout) != ("alpha", IN_SUMS):
             raise ModelFormatError(f"{name} lies in memory in no known way")
         if layout != IN_SUMS:
-            types = (INT32,) if name == "violations" else FLOATS
+            types = (INT32, *FLOATS) if name == "violations" else FLOATS  # floats where there are none
             array = arrays.take(prefix + name, types, (None, None))
             found[name] = array.T if layout == "F" else array
     n_alpha = values.take_integer(f"{prefix}alpha_rows")

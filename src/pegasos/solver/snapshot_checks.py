@@ -34,7 +34,8 @@ def check_state(state: State) -> None:
         array = getattr(state, name)
         need(array.dtype.kind != "f" or bool(np.isfinite(array).all()), f"{name} holds numbers that are not finite")
         need(array.shape == (0, 0) or array.shape[1] == len(columns), f"{name} has not one column for each")
-    need(bool((state.violations >= 0).all()), "violations are negative")
+    counted = state.violations.dtype == np.int32 or not state.violations.size
+    need(counted and bool((state.violations >= 0).all()), "violations are no counts")
     for array in (state.weighted, state.previous):
         need(array.shape in ((0, 0), state.sums.shape), "an average is of another shape than the sums")
     for name in ("lam", "shrink"):
