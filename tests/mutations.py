@@ -1,4 +1,4 @@
-"""Changed model files, for the tests and for script/fuzz_model_files.py.
+"""Changed model files, for the tests and for script/fuzz.
 
 A mutation takes the bytes of a model file and a random generator. Damage is left as it is, and the checksum has to
 notice it. A forgery is sealed with a new checksum: the file is rejected, or it is a model that predicts.

@@ -6,6 +6,7 @@ import os
 import re
 import resource
 import signal
+import subprocess
 import time
 
 import numpy as np
@@ -86,6 +87,13 @@ def test_a_full_disk_is_told_with_the_name_of_the_file(folder):
     result = cli("predict", "good.safetensors", "good.csv", "-o", "labels.txt", cwd=folder, preexec_fn=_small_disk)
     check_error(result, "labels.txt")
     assert "[Errno" not in result.err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is full")
+def test_labels_that_cannot_be_printed_are_an_error(folder):
+    with open("/dev/full", "w") as full:
+        result = cli("predict", "good.safetensors", "good.csv", cwd=folder, stdout=full, stderr=subprocess.PIPE)
+    check_error(result, "The output cannot be written: No space left on device")
 
 
 # --- classify --------------------------------------------------------------------------------------------------------

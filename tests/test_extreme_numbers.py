@@ -98,6 +98,32 @@ def test_an_integer_beyond_all_floats_is_refused_by_name(rows, kind, others, nam
         kind(**others, **{name: HUGE}).fit(*rows)
 
 
+def test_a_class_weight_beyond_all_floats_is_refused_by_name(rows):
+    with pytest.raises(ValueError, match="class_weight is too large"):
+        PegasosClassifier(class_weight=dict.fromkeys(np.unique(rows[1]).tolist(), HUGE)).fit(*rows)
+
+
+# --- steps that lead to ever larger numbers -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("batch_size", [1, 5, "all"])
+def test_a_fit_that_diverges_ends_at_finite_numbers_and_says_so(dtype, batch_size):
+    """The kernel is indefinite and squares of the hinge loss pull ever harder: the objective was nan in float32."""
+    X = np.random.default_rng(1).normal(size=(100, 5)).astype(dtype)
+    y = np.array([X[:, 0] > 0, X[:, 1] > 0]).T @ [1, 2]
+    model = pegasos_classifier(
+        kernel="sigmoid", gamma=3.0, coef0=-2.0, loss="squared_hinge", max_iter=800, batch_size=batch_size,
+        random_state=0,
+    )  # fmt: skip
+    with pytest.warns(UserWarning, match="The fit diverged|worse than the 1 of a model that is 0 everywhere") as said:
+        model.fit(X, y)
+    assert not [one for one in said if one.category is RuntimeWarning]
+    assert np.isfinite(model.objective_).all()
+    assert np.isfinite(model.decision_function(X)).all()
+    assert (model.t_ <= 800 * len(X)).all()
+
+
 def test_a_search_refuses_it_by_name_too(rows):
     with pytest.raises(ValueError, match="lam.* is too large"):
         PegasosSearchCV(pegasos_classifier(), {"lam": [1, HUGE]}, cv=2, error_score="raise").fit(*rows)

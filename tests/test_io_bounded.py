@@ -6,6 +6,7 @@ import bz2
 import gzip
 import os
 import threading
+import time
 import zipfile
 from io import BytesIO
 from types import SimpleNamespace
@@ -242,7 +243,20 @@ def test_a_file_of_nothing_but_holes_is_told_by_its_beginning(tmp_path):
     path = tmp_path / "zeros"
     with open(path, "wb") as file:
         file.truncate(4 * 10**12)
+    began = time.process_time()
     assert "is no data file" in complaint(path)
+    with pytest.raises(DataError, match="is no data file"):
+        io.open_source(path)  # which looks for the end of the first line
+    check_error(quick("train", path, cwd=tmp_path, timeout=20), "is no data file")
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("before", [b"", b"1,2,a\n3,4,b\n"])
+def test_one_endless_line_is_refused_before_its_fields_are_words(tmp_path, little_memory, before):
+    path = tmp_path / "line.csv"
+    path.write_bytes(before + b"1," * 3_000_000)
+    little_memory(100e6)
+    assert "a line of 6 MB would take 240 MB of memory" in complaint(path)
 
 
 def test_the_memory_of_this_machine_is_known():

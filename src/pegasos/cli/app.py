@@ -98,6 +98,8 @@ def _explained(error: Exception) -> int:
         return _say(f"There is not enough memory{f' ({detail})' if detail else ''}; try fewer rows or --cache-size.", 2)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return _say(f"{error.filename}: {error.strerror}.", 2)
+    if isinstance(error, OSError) and error.strerror:
+        return _say(f"The output cannot be written: {error.strerror}.", 2)
     from pegasos.utils.arrays import DeviceMissing  # not at the top: it imports NumPy, which takes a while
 
     if isinstance(error, OSError | ValueError | ImportError | NotImplementedError | DeviceMissing):

@@ -13,7 +13,7 @@ from pegasos.cli.options import takes_parameters, takes_table, with_examples
     "pegasos train digits --kernel rbf --gamma 0.25 --lam 1e-4 -o digits.safetensors",
     "pegasos train train.csv --label species --test 0.25 --report out.html",
     "pegasos train a9a.bz2 --test a9a.t.bz2 --tol 1e-4",
-    "pegasos train big.svm --stream yes --lam 1e-6 --max-passes 3 --max-time 600 -o big.safetensors",
+    "pegasos train big.svm --stream yes --lam 1e-6 --max-iter 3 --max-time 600 -o big.safetensors",
     "pegasos train mnist --kernel rbf --C 5 -o m.safetensors --checkpoint m.part --every 30 --resume",
 )
 @takes_table

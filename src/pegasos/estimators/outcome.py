@@ -48,6 +48,12 @@ def warn_if_missed(solution, *, tol: float | None, advice: str) -> None:
         warn_unconverged("max_time ended the fit before every column took a step.")
     elif solution.timed_out and np.isnan(certificate.objective).any():
         warn_unconverged(f"max_time left no time for a certificate after {steps} steps: the gap is not known.")
+    if solution.diverged is not None:
+        warn_unconverged(
+            f"The fit diverged{_in_columns(solution.diverged)}, and ended at the last numbers that are not too large: "
+            "the kernel is indefinite, and this loss does not bound the steps. Use loss='hinge', or another kernel."
+        )
+        return
     if certificate is None:
         return
     zero, gap = certificate.zero, certificate.relative_gap

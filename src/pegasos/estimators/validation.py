@@ -61,7 +61,9 @@ def check_on_cpu(estimator, what: str) -> None:
 
 def check_numbers(estimator) -> None:
     """Raise ValueError for integers that are larger than any float, as bounds of parameters let pass."""
-    for name, value in vars(estimator).items():
+    weights = estimator.class_weight if isinstance(getattr(estimator, "class_weight", None), dict) else {}
+    given = [*vars(estimator).items(), *(("class_weight", weight) for weight in weights.values())]
+    for name, value in given:
         if type(value) is int and abs(value) > LARGEST_FLOAT:
             raise ValueError(f"{name} is too large: an integer of {value.bit_length()} bits, where floats have 1024.")
 

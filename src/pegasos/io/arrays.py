@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -268,7 +269,7 @@ def _header(file: str, info: zipfile.ZipInfo, member: IO[bytes]) -> tuple[tuple[
             (2, 0): np.lib.format.read_array_header_2_0,
         }[np.lib.format.read_magic(member)]
         shape, fortran, dtype = read_header(member)
-    except (ValueError, KeyError, SyntaxError, TypeError) as error:
+    except (ValueError, KeyError, SyntaxError, TypeError, TokenError, RecursionError, MemoryError) as error:
         raise DataError(f"{file}: the array {info.filename} has a damaged header ({reason(error)}).") from None
     if dtype.hasobject:
         raise DataError(f"{file}: the array {info.filename} holds Python objects, which are not read.")

@@ -66,7 +66,7 @@ def opened_hdf5(path: Path) -> Iterator[Any]:
             yield file
     except DataError:
         raise
-    except (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError) as error:
+    except (OSError, LookupError, RuntimeError, ValueError, TypeError, MemoryError, SystemError) as error:
         raise DataError(f"{path.name} is damaged: its arrays cannot be read ({reason(error)}).") from None
 
 

@@ -84,6 +84,11 @@ class Job:
         backend = self.rows.backend
         return backend.to_device(self.problems.labelings), backend.to_device(self.weights)
 
+    @property
+    def may_diverge(self) -> bool:
+        """Whether steps may lead to ever larger numbers: neither the kernel nor the loss bounds them."""
+        return not self.definite and not self.loss.pull_is_bounded
+
     def groups(self) -> list[np.ndarray]:
         """Masks of the columns that can share a stream: batches of different row sets do not line up."""
         if self.schedule.batch is None or self.schedule.batch == 1:

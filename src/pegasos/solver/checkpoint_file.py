@@ -18,17 +18,20 @@ import numpy as np
 
 from pegasos.container import file as container
 from pegasos.container.schema import ModelFormatError, Record
+from pegasos.container.tensors import FLOATS, INT32, INT64, Tensors
 from pegasos.container.values import decode, encode
 from pegasos.problem.schedule import readable
 from pegasos.rules.column import COLUMN, Average, Rule
-from pegasos.rules.state import Position, State
+from pegasos.rules.state import State
 from pegasos.solver.checkpoint import Checkpoint, CheckpointError
-from pegasos.solver.snapshot import PassCount, Snapshot
+from pegasos.solver.snapshot import Snapshot
+from pegasos.solver.snapshot_checks import check_state, checked_history, checked_passes, checked_stream
 from pegasos.utils.files import check_writable, remove_parts
 
 ARRAYS = ("sums", "weighted", "previous", "alpha", "violations", "products")
 NUMBERS = [name for name in COLUMN.names or () if COLUMN[name] == np.float64]
 COUNTS = [name for name in COLUMN.names or () if name not in NUMBERS]
+FLOAT64 = np.dtype("<f8")
 OWN = "own."  # before the names of what a solver keeps beside the state
 IN_SUMS = "in sums"  # of alpha: it is a view of the sums
 LEAST_BETWEEN = 10.0  # between two writes lies at least this many times what one takes
@@ -114,38 +117,48 @@ def pack_state(state: State, prefix: str) -> tuple[dict[str, Any], dict[str, np.
         f"{prefix}rule": state.rule.name,
         f"{prefix}average": state.average.name,
         f"{prefix}layouts": layouts,
-        f"{prefix}position": None if state.position is None else state.position._asdict(),
+        f"{prefix}position": None,  # steps are under way: none is at a place in the stream that all columns have met
         f"{prefix}alpha_rows": len(state.alpha),
     }
     return values, arrays
 
 
-def unpack_state(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], prefix: str) -> State:
-    """The state that `pack_state` was given, its arrays in the same order in memory."""
-    numbers, counts = arrays[f"{prefix}numbers"], arrays[f"{prefix}counts"]
-    fields = values.get(f"{prefix}fields", [])
-    if set(fields) != set(COLUMN.names or ()):
+def unpack_state(values: Record, arrays: Tensors, prefix: str) -> State:
+    """The state that `pack_state` was given, its arrays in the same order in memory; all of it is taken."""
+    fields = values.take(f"{prefix}fields", list)
+    if sorted(map(str, fields)) != sorted(COLUMN.names or ()) or len(fields) != len(set(fields)):
         raise CheckpointError(
             "This checkpoint holds other fields of a column than this version knows; remove it to begin anew."
         )
+    numbers = arrays.take(f"{prefix}numbers", (FLOAT64,), (len(NUMBERS), None), finite=False)
+    counts = arrays.take(f"{prefix}counts", (INT64,), (len(COUNTS), numbers.shape[1]))
     columns = readable(np.zeros(numbers.shape[1], COLUMN))
     for name, part in zip(fields, [*numbers, *counts], strict=True):
+        truth = COLUMN[name] != np.bool_ or bool(np.isin(part, (0, 1)).all())
+        if (name in NUMBERS) != (part.dtype == FLOAT64) or not truth:
+            raise ModelFormatError(f"the field {name} is of the wrong type")
         columns[name] = part
-    layouts, found = values[f"{prefix}layouts"], {}
+    layouts, found = values.take(f"{prefix}layouts", dict), {}
     for name in ARRAYS:
-        if layouts[name] != IN_SUMS:
-            array = arrays[prefix + name]
-            found[name] = array.T if layouts[name] == "F" else array
+        layout = layouts.get(name)
+        if layout not in ("C", "F") and (name, layout) != ("alpha", IN_SUMS):
+            raise ModelFormatError(f"{name} lies in memory in no known way")
+        if layout != IN_SUMS:
+            types = (INT32, *FLOATS) if name == "violations" else FLOATS  # floats where there are none
+            array = arrays.take(prefix + name, types, (None, None))
+            found[name] = array.T if layout == "F" else array
+    n_alpha = values.take_integer(f"{prefix}alpha_rows")
     if "alpha" not in found:
-        found["alpha"] = found["sums"][: values[f"{prefix}alpha_rows"]]
-    position = values[f"{prefix}position"]
-    return State(
-        columns=columns,
-        **found,
-        rule=Rule[values[f"{prefix}rule"]],
-        average=Average[values[f"{prefix}average"]],
-        position=None if position is None else Position(**position),
-    )
+        if n_alpha > len(found["sums"]):
+            raise ModelFormatError("there are fewer sums than coefficients")
+        found["alpha"] = found["sums"][:n_alpha]
+    if values.take(f"{prefix}position", type(None), dict) is not None:
+        raise ModelFormatError("there is a position, which no running fit has")
+    rule = values.take_one_of(f"{prefix}rule", Rule.__members__)
+    average = values.take_one_of(f"{prefix}average", Average.__members__)
+    state = State(columns=columns, **found, rule=Rule[rule], average=Average[average], position=None)
+    check_state(state)
+    return state
 
 
 # --- when they are written, and what an earlier run has left ----------------------------------------------------------
@@ -208,10 +221,16 @@ class SnapshotFile(CheckpointFile):
         super().__init__(checkpoint, "fit", identity)
         self.seed, self.found = seed, None
         if self.left is not None:
+            values, arrays = Record(self.left[0], "the checkpoint"), Tensors(self.left[1])
             try:
-                self.seed, self.found = self.left[0]["seed"], _unpack_snapshot(*self.left)
-            except (KeyError, IndexError, TypeError, ValueError) as error:
-                raise CheckpointError(f"{self.path} is no checkpoint of a fit; remove it to begin anew.") from error
+                self.seed = values.take_integer("seed", highest=2**64)
+                self.found = _unpack_snapshot(values, arrays)
+            except ValueError as error:
+                raise self.refused() from error
+
+    def refused(self) -> CheckpointError:
+        """The error for a file whose snapshot cannot be one of this very fit."""
+        return CheckpointError(f"{self.path} is no checkpoint of a fit; remove it to begin anew.")
 
     def keep(self, snapshot: Snapshot) -> None:
         """Write a snapshot to the file."""
@@ -242,17 +261,24 @@ def _pack_snapshot(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, np.nda
     return values, arrays | {OWN + name: array for name, array in snapshot.own.items()}
 
 
-def _unpack_snapshot(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Snapshot:
-    return Snapshot(
-        whole=unpack_state(values, arrays, "whole."),
-        state=unpack_state(values, arrays, "state.") if values["apart"] else None,
-        lap=PassCount(**values["lap"]),
-        stream={"waiting": arrays["waiting"], **values["stream"]},
-        order=arrays["order"].astype(np.intp, copy=False),
-        pull_rate=values["pull_rate"],
-        seconds=values["seconds"],
-        first_steps=arrays["first_steps"],
-        known=arrays["known"],
-        history=values["history"],
-        own={name.removeprefix(OWN): array for name, array in arrays.items() if name.startswith(OWN)},
+def _unpack_snapshot(values: Record, arrays: Tensors) -> Snapshot:
+    whole = unpack_state(values, arrays, "whole.")
+    found = Snapshot(
+        whole=whole,
+        state=unpack_state(values, arrays, "state.") if values.take("apart", bool) else None,
+        lap=checked_passes(values.take("lap", dict)),
+        stream={
+            "waiting": arrays.take("waiting", (INT64,), (None,)),
+            **checked_stream(values.take("stream", dict)),
+        },
+        order=arrays.take("order", (INT64,), (None,)).astype(np.intp, copy=False),
+        pull_rate=values.take("pull_rate", float),
+        seconds=values.take("seconds", float),
+        first_steps=arrays.take("first_steps", (INT64,), (len(whole.columns),)),
+        known=arrays.take("known", (FLOAT64,), (None, len(whole.columns)), finite=False),
+        history=checked_history(values.take("history", list)),
+        own={name.removeprefix(OWN): arrays.left.pop(name) for name in [*arrays.left] if name.startswith(OWN)},
     )
+    values.done()
+    arrays.done()
+    return found

@@ -9,6 +9,7 @@ import numpy as np
 from pegasos.solver.dual_column import DualColumn, Status
 from pegasos.solver.dual_problem import Bounds
 from pegasos.solver.dual_run import DualRun
+from pegasos.solver.snapshot_checks import need
 
 OF_ALL = ("beta", "smooth")
 OF_MOVING = ("up", "down", "values")
@@ -67,6 +68,81 @@ def _restore_moving(column: DualColumn, readers: dict[str, _Reader]) -> None:
     column.member[:n_active] = member
     column.restore_bounds()
     column.segments = readers["segments"].take(column.segments.size).reshape(-1, 2).astype(np.intp)
+
+
+def check_packed(run: DualRun, found: Mapping[str, np.ndarray]) -> None:
+    """Raise ValueError unless the columns of a run can have come to stand so: the loops trust all of it."""
+    n_columns, n_variables = len(run.columns), sum(column.n_variables for column in run.columns)
+    shapes: dict[str, tuple[int, ...]] = {
+        "counts": (n_columns, len(COUNTS)), "numbers": (n_columns, len(NUMBERS)), "status": (n_columns, 2),
+        "bounds": (n_columns, 3), "sizes": (n_columns,), **dict.fromkeys(OF_ALL, (n_variables,)),
+    }  # fmt: skip
+    whole = ("member", "segments", "counts", "status", "sizes")
+    need(
+        set(found) == {*shapes, *OF_MOVING, "member", "segments", "intercepts"}, "other parts of the columns are there"
+    )
+    for name, array in found.items():
+        need(array.dtype == (np.int64 if name in whole else np.float64), f"{name} is of another type")
+        need(name not in shapes or array.shape == shapes[name], f"{name} is of another shape")
+        need(not np.isnan(array).any(), f"{name} holds numbers that are none")
+    counts, sizes = dict(zip(COUNTS, found["counts"].T, strict=True)), found["sizes"]
+    n_active = counts["n_active"]
+    most = np.array([column.n_variables for column in run.columns])
+    need(bool((n_active >= 0).all() and (n_active <= most).all()), "other variables move than there are")
+    need(bool((counts["steps"] >= 0).all() and (counts["since"] >= 0).all()), "steps are below 0")
+    need(bool((counts["wanted"] >= -1).all() and (counts["wanted"] < len(run.cache.slots)).all()), "no such row")
+    need(bool((sizes >= 0).all()) and sizes.sum() == len(found["intercepts"]), "intercepts are others")
+    for name in (*OF_MOVING, "member"):
+        need(found[name].shape == (n_active.sum(),), f"{name} is of another length")
+    ends = [2 * (len(column.offsets) - 1) for column, active in zip(run.columns, n_active, strict=True) if active]
+    need(found["segments"].shape == (sum(ends),), "segments are of another length")
+    for name in (*OF_ALL, "values", "intercepts"):
+        need(bool(np.isfinite(found[name]).all()), f"{name} is not finite")
+    numbers = dict(zip(NUMBERS, found["numbers"].T, strict=True))
+    need(bool((numbers["goal"] >= 0).all() and (numbers["floor"] >= 0).all()), "goals are below 0")
+    need(bool(np.isfinite(numbers["goal"]).all() and np.isfinite(numbers["floor"]).all()), "goals are not finite")
+    _check_statuses(run, found["status"], n_active)
+    readers = {name: _Reader(array) for name, array in found.items()}
+    for number, column in enumerate(run.columns):
+        beta = readers["beta"].take(column.n_variables)
+        _check_values(beta, column.low, column.high)
+        if n_active[number]:
+            _check_moving(column, int(n_active[number]), readers)
+
+
+def _check_statuses(run: DualRun, found: np.ndarray, n_active: np.ndarray) -> None:
+    status, converged = found.T
+    need(bool(np.isin(converged, (0, 1)).all()), "converged is no truth value")
+    need(bool((status >= 0).all() and (status < len(STATUSES)).all()), "there is no such status")
+    followers = set(run.successors.values())
+    before = {following: number for number, following in run.successors.items()}
+    for number, each in enumerate(STATUSES[place] for place in status):
+        need(each not in (Status.ROW, Status.LOOK), "a column waits for what it has been given")
+        if each == Status.TURN:
+            need(number in followers and STATUSES[status[before[number]]] != Status.DONE, "a column waits for ever")
+        elif each != Status.DONE:
+            need(n_active[number] > 0, "nothing moves in a column that goes on")
+
+
+def _check_moving(column: DualColumn, n_active: int, readers: dict[str, _Reader]) -> None:
+    member = readers["member"].take(n_active)
+    within = bool((member >= 0).all() and (member < column.n_variables).all())
+    need(within and len(np.unique(member)) == n_active, "other variables move than there are")
+    _check_values(readers["values"].take(n_active), column.low[member], column.high[member])
+    segments = readers["segments"].take(2 * (len(column.offsets) - 1)).reshape(-1, 2)
+    edges = np.concatenate([segments[:, 0], [n_active]])
+    need(segments[0, 0] == 0 and bool((np.diff(edges) >= 0).all()), "segments do not follow each other")
+    need(bool((segments[:, 1] == edges[1:]).all()), "segments leave gaps")
+    for place, (first, end) in enumerate(segments):
+        some = member[first:end]
+        inside = (some >= column.offsets[place]) & (some < column.offsets[place + 1])
+        need(bool(inside.all()), "variables are in other segments")
+
+
+def _check_values(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    """The dual variables are within their bounds, so that what they prove holds."""
+    slack = 1e-9 * np.maximum(np.abs(np.where(np.isfinite(low), low, 0)), np.abs(np.where(np.isfinite(high), high, 0)))
+    need(bool((values >= low - slack).all() and (values <= high + slack).all()), "values are out of bounds")
 
 
 class _Reader:

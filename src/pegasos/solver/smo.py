@@ -15,9 +15,10 @@ from pegasos.rows import KernelRows
 from pegasos.rules.state import State
 from pegasos.solver.dual_problem import Bounds, DualProblem, Stop
 from pegasos.solver.dual_run import DualRun
-from pegasos.solver.dual_snapshot import packed, unpack
+from pegasos.solver.dual_snapshot import check_packed, packed, unpack
 from pegasos.solver.exact import ExactRun, ExactSolver, enough
 from pegasos.solver.snapshot import PassCount, Snapshot
+from pegasos.solver.snapshot_checks import check_exact_snapshot
 from pegasos.solver.stream import Solution
 
 VIOLATION = 1e-3  # at which kernels without a gap are done, as LIBSVM's
@@ -160,7 +161,13 @@ class SmoSolver(ExactSolver):
         )  # fmt: skip
 
     def _go_on_from(self, run: ExactRun, found: Snapshot) -> None:
-        """Stand where the snapshot was taken."""
+        """Stand where the snapshot was taken, if this very job can have left it."""
+        assert self.snapshots is not None
+        try:
+            check_exact_snapshot(found, run.job, run.state)
+            check_packed(run.own, found.own)
+        except ValueError as error:
+            raise self.snapshots.refused() from error
         run.state.columns[...] = found.whole.columns
         run.sums[...] = found.whole.sums.T
         run.first_steps[...] = found.first_steps

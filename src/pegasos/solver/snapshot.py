@@ -55,5 +55,8 @@ class SnapshotStore(Protocol):
     def due(self) -> bool:
         """Whether it is time for another one."""
 
+    def refused(self) -> ValueError:
+        """The error for a snapshot that cannot be one of this very solve."""
+
     def keep(self, snapshot: Snapshot) -> None:
         """Keep it; nothing of it changes meanwhile."""

@@ -8,6 +8,7 @@ supplies the corrections, and the iterates equal the textbook loop's up to round
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,12 +25,15 @@ from pegasos.solver.monitor import Hooks, Monitor
 from pegasos.solver.read_points import ReadPoints, draws_before
 from pegasos.solver.resume import position_after, stream_from
 from pegasos.solver.snapshot import PassCount, Snapshot, SnapshotStore
+from pegasos.solver.snapshot_checks import check_snapshot
 from pegasos.solver.stepper import Stepper
+from pegasos.utils.arrays import to_host
 
 REFRESH_FROM = 8  # passes after which kept scores are first computed anew ...
 REFRESH_EVERY = 64  # ... and at the latest between two times
 WIDE_FROM = 2**23  # steps after which the sums of a float32 problem go on in float64 ...
 WIDE_ABOVE = 2.0**17  # ... or as soon as the sum is so many times as large as a pull
+LARGEST_MODEL = 1e-4  # times the root of the largest float: squares of its scores have to be floats, too
 LEAVE_FROM = 1 / 8  # of the running columns: fewer that are finished are not dropped yet, since the rest is copied
 
 
@@ -43,6 +47,7 @@ class Solution:
     history: list[dict]
     timed_out: bool = False
     interrupted: bool = False
+    diverged: np.ndarray | None = None  # columns that ended at the last numbers that were not too large
 
     @property
     def steps(self) -> np.ndarray:
@@ -70,6 +75,7 @@ class Run:
     running: State = field(init=False)
     scores: list[np.ndarray] | None = None  # of the rows of the next large batch, where they are known
     ended_early: bool = False  # time or a callback has ended a group
+    diverged: np.ndarray | None = None
 
     @property
     def has_begun(self) -> bool:
@@ -113,10 +119,11 @@ class StreamSolver:
     def init(self, job: Job, start: State | None = None) -> Run:
         """Begin a job, from nothing or from an earlier state, which is left as it is."""
         certifier, found = Certifier(job), None
-        if self.snapshots is not None and self.snapshots.found is not None:
-            found = self.snapshots.found.to_device_of(job.rows.zeros(0))
         ends = None if self.read_points is None else self.read_points.ends
-        state = initial_state(job, certifier, start, ends) if found is None else found.whole
+        state = initial_state(job, certifier, start, ends)
+        if self.snapshots is not None and self.snapshots.found is not None:
+            found = self._trusted(self.snapshots, job, state)
+            state = found.whole
         run = Run(
             job=job, stepper=Stepper(job), certifier=certifier,
             monitor=Monitor(self.clock, self.hooks, state.columns["zero_objective"]), state=state, start=start,
@@ -136,10 +143,11 @@ class StreamSolver:
             return True
         run.running.turn_windows()
         before = run.passes.passes
-        if run.job.small_steps:
-            self._small_steps(run)
+        take = self._small_steps if run.job.small_steps else self._large_batch
+        if run.job.may_diverge:
+            self._undo_if_diverged(run, take)
         else:
-            self._large_batch(run)
+            take(run)
         self._settle(run, run.passes.passes > before)
         return True
 
@@ -153,7 +161,9 @@ class StreamSolver:
         model = run.model()
         if self.read_points is None:  # else everything was read off on the way
             state, model = state.to_host(), job.rows.backend.to_host(model)
-        return Solution(state, model, certificate, run.monitor.history, clock.timed_out, clock.interrupted)
+        return Solution(
+            state, model, certificate, run.monitor.history, clock.timed_out, clock.interrupted, run.diverged
+        )  # fmt: skip
 
     def state_after(self, job: Job, start: State | None = None) -> State:
         """`init`, and `advance` until the job is done: the state then, on the host, without a certificate."""
@@ -191,6 +201,26 @@ class StreamSolver:
         scores = run.stepper.batch(run.running, index, run.scores)
         passes.passes = passes.passes + 1 if index is None else run.stream.passes - passes.first
         run.scores = scores if index is None and len(run.running.columns) == n_columns else None
+
+    def _undo_if_diverged(self, run: Run, take: Callable[[Run], None]) -> None:
+        """Take steps that may lead to ever larger numbers; columns with too large ones end where they were before."""
+        state = run.running
+        before = state.select(np.ones(len(state.columns), bool))
+        with np.errstate(over="ignore", invalid="ignore"):
+            take(run)
+            most = LARGEST_MODEL * np.finfo(state.sums.dtype).max ** 0.5
+            too_large = ~(to_host(abs(state.model()).max(axis=0)) < most)
+        if not too_large.any():
+            return
+        part = before.select(too_large)
+        places = part.columns["place"].copy()
+        part.columns["place"] = np.flatnonzero(too_large)
+        state.store(part)
+        state.columns["place"][too_large] = places
+        state.columns["limit"][too_large] = state.columns["steps"][too_large]
+        run.scores = None
+        run.diverged = np.zeros(run.job.n_columns, bool) if run.diverged is None else run.diverged
+        run.diverged[places] = True
 
     def _up_to_stop(self, run: Run, index: np.ndarray) -> np.ndarray:
         """Cut the stretch where a column's window is complete or its model is to be read off."""
@@ -316,6 +346,16 @@ class StreamSolver:
             pull_rate=run.stepper.pull_rate, seconds=self.clock.seconds, first_steps=run.first_steps,
             history=monitor.history, known=np.array([known.objective, known.dual, monitor.known_at]),
         )  # fmt: skip
+
+    def _trusted(self, snapshots: SnapshotStore, job: Job, fresh: State) -> Snapshot:
+        """The snapshot to go on from, on the device of the rows, if a job that begins with `fresh` can have left it."""
+        found = snapshots.found
+        assert found is not None
+        try:
+            check_snapshot(found, job, fresh.to_host(), job.groups())
+        except ValueError as error:
+            raise snapshots.refused() from error
+        return found.to_device_of(job.rows.zeros(0))
 
     def _restore(self, run: Run, found: Snapshot) -> None:
         rows, monitor = run.job.rows, run.monitor

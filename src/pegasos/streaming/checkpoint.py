@@ -11,12 +11,23 @@ from typing import Any
 import numpy as np
 
 from pegasos.backends.threads import in_parallel
+from pegasos.container.schema import Record
+from pegasos.container.tensors import Tensors
 from pegasos.estimators.checkpoint import identity_of
 from pegasos.estimators.recipe import Recipe
 from pegasos.estimators.totals import ClassTotals, TargetTotals
 from pegasos.io.source import Source
+from pegasos.rows import Rows
+from pegasos.rules.state import State
 from pegasos.solver.checkpoint import Checkpoint, CheckpointError
 from pegasos.solver.checkpoint_file import CheckpointFile, pack_state, unpack_state
+from pegasos.streaming.checkpoint_checks import (
+    SURVEY_VALUES,
+    checked_seconds,
+    checked_state,
+    checked_survey,
+    set_learned,
+)
 from pegasos.streaming.prepare import Split
 from pegasos.streaming.run import StreamRun, StreamState
 from pegasos.streaming.survey import StreamSurvey
@@ -27,7 +38,6 @@ PIECE = 1 << 26  # bytes of a file that have a digest of their own: threads shar
 BLOCK = 1 << 20
 STATE_VALUES = ("passes", "window", "next_check", "dual_is_known")
 STATE_ARRAYS = ("best_dual", "limits", "first_steps")
-SURVEY_VALUES = ("n_test", "n_features", "sparse", "dtype", "largest", "bytes_per_chunk", "seconds")
 SOURCE_VALUES = ("text_labels", "n_features", "first_index")  # which the survey has told the source
 
 
@@ -77,28 +87,37 @@ class StreamCheckpoint(CheckpointFile):
             return None
         values, arrays = self.left
         try:
-            found = StreamSurvey(totals=_unpack_totals(values, arrays), **values["survey"])
+            found = checked_survey(values, arrays, source)
             scaler = scaler_for(found)
-            learned = values["scaler"] | _under("scaler.", arrays)
-            for name, value in learned.items():
-                setattr(scaler, name, value)
+            set_learned(scaler, values["scaler"] | _under("scaler.", arrays), found.n_features)
             for name, value in zip(SOURCE_VALUES, values["source"], strict=True):
                 setattr(source, name, value)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise CheckpointError(f"{self.path} is no checkpoint of a {KIND}; remove it to begin anew.") from error
+            raise self._refused() from error
         return found, scaler
+
+    def check_sums(self, state: State, rows: Rows) -> None:
+        """Raise CheckpointError unless a restored state is one of such rows."""
+        if state.sums.shape != rows.zeros(len(state.columns)).shape:
+            raise self._refused()
+
+    def _refused(self) -> CheckpointError:
+        return CheckpointError(f"{self.path} is no checkpoint of a {KIND}; remove it to begin anew.")
 
     def restore(self, run: StreamRun) -> None:
         """Let a run go on from where the earlier one was."""
         if self.left is None:
             return
-        values, arrays = self.left
-        run.setting.schedule = replace(run.setting.schedule, seed=values["seed"])
-        solver_state = unpack_state(values, arrays, "state.") if values["begun"] else None
-        fields = {name: values[name] for name in STATE_VALUES} | {name: arrays[name] for name in STATE_ARRAYS}
-        run.state = run.resumable = StreamState(solver_state=solver_state, history=tuple(values["history"]), **fields)
-        run.progress.read, run.result.earlier_passes = values["read"], values["passes_before"]
-        run.clock.started -= values["seconds"]
+        values, arrays = Record(self.left[0], "the checkpoint"), Tensors(self.left[1])
+        try:
+            run.setting.schedule = replace(run.setting.schedule, seed=values.take_integer("seed", highest=2**64))
+            solver_state = unpack_state(values, arrays, "state.") if values.take("begun", bool) else None
+            run.state = run.resumable = checked_state(values, arrays, solver_state, run.state)
+            run.progress.read = checked_seconds(values.take("read", float, int))
+            run.result.earlier_passes = checked_seconds(values.take("passes_before", float, int))
+            run.clock.started -= checked_seconds(values.take("seconds", float))
+        except (TypeError, ValueError) as error:
+            raise self._refused() from error
 
     def save(self, run: StreamRun, state: StreamState) -> None:
         """Write a state of a run, and what else it needs to go on."""
@@ -132,13 +151,6 @@ def _pack_totals(totals: ClassTotals | TargetTotals, values: dict[str, Any], arr
         values["labels"] = totals.labels.tolist()
     else:
         arrays["labels"] = totals.labels
-
-
-def _unpack_totals(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> ClassTotals | TargetTotals:
-    if "targets" in values:
-        return TargetTotals(mean=arrays["mean"], **values["targets"])
-    labels = np.array(values["labels"]) if "labels" in values else arrays["labels"]
-    return ClassTotals(labels, arrays["counts"], arrays["weights"])
 
 
 def _under(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

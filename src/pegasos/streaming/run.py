@@ -131,7 +131,10 @@ class StreamRun:
         began = self._began = self.clock.seconds
         if self.state.solver_state is not None:  # from a checkpoint, which does not hold kernel and landmarks
             with closing(self._windows(0)) as read:
-                self._choose_features(next(read))
+                window = next(read)
+                self._choose_features(window)
+            if self.checkpoint is not None:
+                self.checkpoint.check_sums(self.state.solver_state, self.setting.job(window).rows)
         try:
             while not self._finished() and not (self.state.solver_state is not None and self.clock.is_up()):
                 self._pass()

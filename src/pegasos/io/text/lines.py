@@ -6,9 +6,12 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from pegasos.io.dataset import check_room, in_words
 from pegasos.io.detect import HEAD, check_is_text
 
 BLANK = " "  # the delimiter of text whose fields are separated by any run of spaces and tabs
+LONG = 1 << 22  # bytes of a line whose fields are worth a look at the memory there is ...
+WORDS = 40  # ... of which they take so many times as much
 SMALL = 1 << 18  # bytes that plain Python reads in less time than Numba takes to load
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -28,8 +31,7 @@ class Text:
         at = self.begin if begin is None else begin
         data, size = self.data, len(self.data)
         while at < size:
-            end = data.find(b"\n", at)
-            end = size if end < 0 else end
+            end = end_of_line(self, at)
             line = decoded(data[at:end]).strip("\r")
             stripped = line.strip()
             if stripped and stripped[0] != "#":
@@ -47,6 +49,15 @@ class Text:
     def in_line(self, position: int) -> str:
         """The beginning of a sentence about the line at a position."""
         return f"{self.name}: in line {self.line_number(position)}"
+
+
+def end_of_line(text: Text, begin: int) -> int:
+    """Where the line that begins at a position ends, if there is room for its fields as words of Python."""
+    end = text.data.find(b"\n", begin)
+    end = len(text.data) if end < 0 else end
+    if end - begin > LONG:
+        check_room(text.name, WORDS * (end - begin), f"a line of {in_words(end - begin)}")
+    return end
 
 
 def as_text(name: str, data: bytes) -> Text:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pegasos.io.dataset import DataError
 from pegasos.io.fields import is_number
-from pegasos.io.text.lines import BLANK, Text, decoded
+from pegasos.io.text.lines import BLANK, Text, decoded, end_of_line
 
 ANY = -1  # a width by which no line is a comment
 Record = tuple[int, list[str]]  # where it begins in the text, and its fields
@@ -86,10 +86,8 @@ class _Lines:
         raise StopIteration
 
     def _line(self) -> str:
-        data = self.text.data
-        end = data.find(b"\n", self.at)
-        end = len(data) if end < 0 else end
-        line = decoded(data[self.at : end])
+        end = end_of_line(self.text, self.at)
+        line = decoded(self.text.data[self.at : end])
         self.at = end + 1
         return line
 

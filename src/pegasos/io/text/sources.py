@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pegasos.io.dataset import DataError
-from pegasos.io.detect import HEAD, kind_of, opened
+from pegasos.io.detect import HEAD, check_is_text, kind_of, opened
 from pegasos.io.options import ReadOptions
 from pegasos.io.source import Chunk, NotInPieces, ReadChunk, Source
 from pegasos.io.text import libsvm
@@ -152,6 +152,7 @@ def _beginning(path: Path, kind: str) -> tuple[Text, bytes]:
             whole = len(data) < wanted
             if kind != "text" and (inner := kind_of(data[:HEAD])) != "text":
                 raise NotInPieces(f"{path.name} is a {inner} file packed with {kind}; unpack it first.")
+            check_is_text(path.name, data)  # before lines are looked for, which other files may not have for long
             newline = b"\r" if b"\r" in data and b"\n" not in data and not _has_newline(path, kind) else b"\n"
             text = as_text(path.name, data if whole else data[: data.rfind(newline) + 1])
             if whole or has_first_rows(text):
