@@ -169,7 +169,7 @@ def test_model_files(blobs, tmp_path):
 def test_time_ends_a_fit(blobs):
     X, y, _ = blobs
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        model = PegasosClassifier(**SMO, C=1e4, tol=1e-12, max_time=0.05).fit(X, y)
+        model = PegasosClassifier(**SMO, C=1e7, gamma=0.01, tol=1e-13, max_time=0.05).fit(X, y)
     assert np.isfinite(model.dual_coef_).all()
     assert not model.converged_.any()
 

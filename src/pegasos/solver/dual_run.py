@@ -22,6 +22,7 @@ from pegasos.solver.monitor import Hooks
 
 WORTH_THREADS = 2e4  # variables that move in all columns
 WORTH_ALL_ROWS = 3  # variables a row, beyond which all rows of a small matrix are computed at once
+SHARE_OF_A_COLUMN = 1 / 8  # of the rows: what a column uses again and again; more columns would drive them out
 VARIABLES_AT_ONCE = 4096  # whose slopes one thread computes anew
 WIDEST_GOAL, GOAL_OF_GAP = 0.1, 30.0  # the first violation to reach, as parts of that at the start and of the gap
 LEAST_PART, MOST_PART = 0.1, 0.5  # what the violation to reach falls to while the gap is too wide
@@ -78,6 +79,8 @@ class DualRun:
         self.columns = [DualColumn(problem, cache.diagonal) for problem in problems]
         self.converged = [False] * len(self.columns)
         self.successors: dict[int, int] = {}
+        full = cache.capacity >= cache.n_rows
+        self._at_once = None if full else max(1, int(cache.capacity / (SHARE_OF_A_COLUMN * cache.n_rows)))
         for number, column in enumerate(self.columns):
             column.most_steps = column.limit = stop.most_steps
             column.shrinks = stop.shrinking
@@ -96,7 +99,8 @@ class DualRun:
         for column in self.columns:
             if column.status == Status.LEAVE and column.steps < column.most_steps:
                 column.status = Status.STEPS
-        return [number for number, column in enumerate(self.columns) if column.status == Status.STEPS]
+        found = [number for number, column in enumerate(self.columns) if column.status == Status.STEPS]
+        return found[: self._at_once]
 
     @property
     def part_done(self) -> float:
