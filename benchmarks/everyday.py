@@ -69,7 +69,7 @@ def run(options: Options) -> dict:
 
 
 def conclude(rows: list[dict]) -> list[dict]:
-    """The rows by peers, with the geometric means of the ratios to LinearSVC and to SVC; those of few rows at the end."""
+    """The rows by peers, with the geometric means of the ratios to LinearSVC and to SVC; few rows at the end."""
     rows, ordered = [row for row in rows if not row["task"].startswith(MEAN_OF)], []
     few = [row for row in rows if row["ratio"] is None]
     for peer, bar in PEERS.items():
