@@ -6,6 +6,7 @@ LinearSVR and ours; LogisticRegression does not penalise it, so that its objecti
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,7 +63,7 @@ def run(options: Options) -> dict:
     ):
         rows += [row for task in tasks for row in compared(task, pairs(), bar, options)]
     rows += epochs_of_sgd(options)
-    rows += kernels(options)
+    rows += kernels(replace(options, only=None)) if options.wants("kernels") else []
     rows += [row for task in small(options) for row in more_than(task, options)]
     settings = {"threads": "as many as BLAS would use", "rows": "float64", "SGDClassifier": f"{SGD_EPOCHS} epochs"}
     return {"rows": rows, "settings": settings}
