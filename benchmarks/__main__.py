@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--seed", type=int, default=0, metavar="S", help="seed of ours and of the peers (default: 0)")
     run.add_argument("--threads", type=int, default=2, metavar="N", help="threads for everybody (default: 2)")
     run.add_argument("--only", metavar="DATA", help="measure rows of data whose name begins so, and keep the others "
-                     "of an earlier run (claims in parts: everyday)")  # fmt: skip
+                     "of an earlier run (everyday alone; `kernels` are all of its kernel machines)")  # fmt: skip
     run.add_argument("--out", type=Path, metavar="FOLDER", help=f"where JSON goes (default: {_shown(RESULTS)}, "
                      f"of a quick trial {_shown(TRIALS)})")  # fmt: skip
     run.set_defaults(command=lambda chosen: run_claims(_checked(run, chosen)))

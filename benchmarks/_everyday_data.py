@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks import _data
 from benchmarks._options import Options
 
-FASHION_ROWS = 10_000  # of 60 000, for which LinearSVC takes minutes
+FASHION_ROWS = 3_000  # of 60 000, for which LinearSVC takes minutes
 COVTYPE_ROWS = 50_000
 
 
@@ -28,6 +28,13 @@ def for_classes(options: Options, only: tuple[str, ...] | None = None) -> list[R
     chosen = [name for name in makers if only is None or options.quick or name.startswith(only)]
     chosen = [name for name in chosen if options.wants(name)]
     return [_rows(name, *makers[name]()) for name in chosen]
+
+
+def small(options: Options) -> list[Rows]:
+    """Tasks of a few hundred rows."""
+    noise = lambda: _data.noise(300, 10, 2, np.random.default_rng(0))
+    makers = {"iris": lambda: load_iris(return_X_y=True), "wine": lambda: _standardised(load_wine), "noise": noise}
+    return [_rows(name, *make()) for name, make in makers.items() if options.wants(name)]
 
 
 def for_regression(options: Options) -> list[Rows]:

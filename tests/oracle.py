@@ -26,8 +26,9 @@ RULES = [("pegasos", k, project) for k in (1, 7, "all") for project in (False, T
 
 def wide_solve(
     kind, scheme, weighted, bias, sampling, rule, k, project, average, block=None, dtype=np.float64, loss="hinge",
-    backend=cpu, steps=STEPS,
+    backend=cpu, steps=STEPS, only=None,
 ):  # fmt: skip
+    """The rows and the solution of all columns, or of one that is the `only` one."""
     schedule = Schedule(
         sampling=sampling,
         seed=SEED,
@@ -41,7 +42,8 @@ def wide_solve(
     )
     rows = rows_of(kind, bias, dtype, backend)
     rules = {"pegasos": Rule.PEGASOS, "sdca": Rule.SDCA}
-    return rows, solve(rows, problems_of(scheme, weighted), rules[rule], schedule, loss=LOSSES[loss])
+    problems = problems_of(scheme, weighted) if only is None else problems_of(scheme, weighted).select([only])
+    return rows, solve(rows, problems, rules[rule], schedule, loss=LOSSES[loss])
 
 
 def expected_state(rows, members, a, bias):
@@ -55,16 +57,24 @@ def expected_state(rows, members, a, bias):
 
 
 def compare(
-    kind, scheme, weighted, bias, sampling, rule, k, project, average, block, loss="hinge", backend=cpu, steps=STEPS
-):
-    """Assert model, objective, gap and counts of every column; return how many columns were compared."""
-    setting = (kind, scheme, weighted, bias, sampling, rule, k, project, average, block)
-    rows, found = wide_solve(*setting, loss=loss, backend=backend, steps=steps)
+    kind, scheme, weighted, bias, sampling, rule, k, project, average, block, loss="hinge", backend=cpu, steps=STEPS,
+    alone=False,
+):  # fmt: skip
+    """Assert model, objective, gap and counts of every column; return how many columns were compared.
+
+    `alone`: each is solved by itself; the columns have to share their rows, or draws would be others.
+    """
+    given = (kind, scheme, weighted, bias, sampling, rule, k, project, average, block)
+    how = dict(loss=loss, backend=backend, steps=steps)
+    rows, found = wide_solve(*given, **how)
     problems = problems_of(scheme, weighted)
     kernel, compared = KINDS.get(kind, "linear"), 0
     for p in range(problems.n_columns):
+        place = 0 if alone else p
+        if alone:
+            rows, found = wide_solve(*given, **how, only=p)
         setting = (kernel, scheme, weighted, bias, sampling, rule, k, project)
-        iterates, counts, closest, dual = textbook(*setting, p, int(found.steps[p]), loss)
+        iterates, counts, closest, dual = textbook(*setting, p, int(found.steps[place]), loss)
         if closest < 1e-9:
             continue
         members, K, y, s = column(problems, p, weighted, kernel, bias)
@@ -72,12 +82,12 @@ def compare(
         expected = expected_state(rows, members, a, bias)
         size = max(np.abs(expected).max(), 1e-9)
         message = f"{loss} {setting} {average} {p}"
-        np.testing.assert_allclose(found.model[:, p], expected, rtol=0, atol=1e-9 * size, err_msg=message)
+        np.testing.assert_allclose(found.model[:, place], expected, rtol=0, atol=1e-9 * size, err_msg=message)
         objective = naive.primal(K, y, s, problems.lam[p], a, loss)
-        assert found.certificate.objective[p] == pytest.approx(objective, rel=1e-9)
-        assert found.certificate.gap[p] == pytest.approx(objective - dual, rel=1e-9, abs=1e-9), message
+        assert found.certificate.objective[place] == pytest.approx(objective, rel=1e-9)
+        assert found.certificate.gap[place] == pytest.approx(objective - dual, rel=1e-9, abs=1e-9), message
         if rows.dual and counts is not None:
-            np.testing.assert_array_equal(found.state.violations[members, p], counts)
+            np.testing.assert_array_equal(found.state.violations[members, place], counts)
         compared += 1
     return compared
 

@@ -16,7 +16,7 @@ from pegasos.solver.solve import solve
 from reference import hinge_optimum
 from reference_losses import objective, optimum_of
 
-LOSSES = ["hinge", "squared_hinge", "log_loss", "epsilon_insensitive"]
+LOSSES = ["hinge", "squared_hinge", "log_loss", "epsilon_insensitive", "squared_epsilon_insensitive"]
 EPSILON = 0.2
 EXACT = dict(tol=1e-9, max_passes=100_000)
 
@@ -30,7 +30,7 @@ def problem(loss, n_rows=60, n_features=5, *, weighted=False, seed=0):
     X = rng.normal(size=(n_rows, n_features)) * np.logspace(-1, 0.5, n_features)
     X[rng.random(X.shape) < 0.3] = 0.0
     score = X @ rng.normal(size=n_features) + 0.3 * rng.normal(size=n_rows) + 0.2
-    y = score if loss == "epsilon_insensitive" else np.where(score > 0, 1, -1).astype(np.int8)
+    y = score if loss.endswith("epsilon_insensitive") else np.where(score > 0, 1, -1).astype(np.int8)
     return X, y, rng.uniform(0.2, 3.0, n_rows) if weighted else None
 
 
@@ -44,7 +44,7 @@ def job_of(X, y, loss, lam, *, weights=None, bias=1.0, seed=0, **schedule):
         lam=np.array([lam]),
         weights=None if weights is None else weights[:, None],
         n_classes=2,
-        scheme="regression" if loss == "epsilon_insensitive" else "binary",
+        scheme="regression" if loss.endswith("epsilon_insensitive") else "binary",
         epsilon=EPSILON,
     )
     schedule = Schedule(seed=seed, **schedule)

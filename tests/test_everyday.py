@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib import Parallel, cpu_count, delayed
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -14,7 +15,7 @@ from sklearn.preprocessing import scale
 import pegasos
 from conftest import classes_problem
 from pegasos import Checkpoint, PegasosClassifier, PegasosRegressor, PegasosSearchCV
-from pegasos.backends.threads import blas_threads
+from pegasos.backends.threads import blas_threads, threads_limited
 from pegasos.estimators import training
 from pegasos.estimators.solving import is_textbook
 from pegasos.solver import checkpoint_file, choice
@@ -227,6 +228,21 @@ def test_n_jobs_limits_the_threads_of_a_fit(monkeypatch):
     for n_jobs in (1, 2, -1, None):
         PegasosClassifier(n_jobs=n_jobs).fit(X, Y)
     assert seen[:2] == [1, 2]
+
+
+def threads_of_a_fit(_=None) -> int:
+    with threads_limited():
+        return blas_threads()
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
+def test_fits_beside_each_other_in_workers_of_joblib_have_fewer_threads(backend, monkeypatch):
+    """All cores are divided among the workers; a fit by itself may use them all."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)  # which would limit the workers, too
+    with Parallel(n_jobs=2, backend=backend) as parallel:
+        found = parallel(delayed(threads_of_a_fit)(number) for number in range(2))
+    assert max(found) <= max(1, threads_of_a_fit() if backend == "threading" else cpu_count() // 2)
 
 
 def test_the_model_does_not_depend_on_the_threads():

@@ -32,6 +32,17 @@ def test_wide_solve_equals_the_textbook_loop(kind, scheme, weighted, bias):
     assert compared > 0.9 * 84 * 12
 
 
+@pytest.mark.parametrize("bias", [0.0, BIAS])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scheme, loss", [("ovr", "hinge"), ("ovr", "log_loss"), ("regression", "epsilon_insensitive"),
+                                          ("ovr", "squared_hinge")])  # fmt: skip
+def test_a_column_of_csr_rows_by_itself_equals_the_textbook_loop(scheme, loss, weighted, bias):
+    """It has a loop of its own."""
+    for sampling, average, block in product(SAMPLINGS, AVERAGES, (None, 7)):
+        setting = ("csr", scheme, weighted, bias, sampling, "pegasos", 1, False, average, block, loss)
+        assert compare(*setting, alone=True) > 0
+
+
 SOME_KINDS = ["dense", "dense blocks", "csr", "rbf", "rbf uncached", "rbf csr", "poly"]
 
 

@@ -156,6 +156,9 @@ THINNED: list[tuple[Choice, str, list[str]]] = [
         where(name=("linear crammer-singer", "linear log loss", "rbf", "all rows")),
         "every verb of the GPU; four more in float64", ["test_cuda_fit.py::test_a_model_is_the_cpu_s_to_rounding"],
     ),
+    (where(backend=("multiprocessing", "threading")), "processes and threads of joblib; loky takes seconds to start", [
+        "test_everyday.py::test_fits_beside_each_other_in_workers_of_joblib_have_fewer_threads",
+    ]),
     (where(title=("covtype",)), "the paper's error of covtype", [
         "test_studies.py::test_errors_of_the_paper_are_met",
     ]),

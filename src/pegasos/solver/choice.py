@@ -8,7 +8,7 @@ from pegasos.rows import DenseRows, KernelRows, Rows, SparseRows
 from pegasos.solver.small_columns import are_small
 
 NEWTON_UP_TO = 300  # features: beyond, a Hessian of each column costs more than passes of descent
-TINY = 5e5  # rows times squared features: up to there Newton's method takes less than a fit's other work
+TINY = 5e5  # rows times squared features: up to there Newton's method is fast enough for losses with a kink, too
 LINEAR_SOLVERS = ("dcd", "newton")
 
 
@@ -39,4 +39,5 @@ def method_for(solver: str, rows: Rows, problems: Problems, loss: Loss, *, in_st
         return solver
     if rows.n_state > NEWTON_UP_TO:
         return "dcd"
-    return "newton" if are_small(rows, loss) and rows.n_rows * rows.n_state**2 <= TINY else "relay"
+    few = not loss.has_kink or rows.n_rows * rows.n_state**2 <= TINY
+    return "newton" if few and are_small(rows, loss) else "relay"

@@ -17,6 +17,7 @@ from pegasos.backends.api import Draws, Pulled, Rules, SharedArrays
 from pegasos.backends.products import product
 from pegasos.backends.threads import in_parallel
 from pegasos.problem.job import Job
+from pegasos.problem.schedule import readable
 from pegasos.rows import Block, Way
 from pegasos.rules.column import Rule
 from pegasos.rules.state import State
@@ -29,6 +30,7 @@ PART = 64  # draws of a wide block whose pulls correct the scores of later ones 
 DIRECT_PULL_RATE = 0.1
 OPERATIONS_PER_CALL = 3e8  # of compiled loops between two looks at the clock
 SECONDS_PER_CALL = 0.05  # where there is a time limit
+NOTHING = np.empty(0)
 
 
 class Stepper:
@@ -156,6 +158,14 @@ class Stepper:
 
     def _sparse(self, state: State, index: np.ndarray) -> None:
         rows, X = self.rows, self.rows.X
+        if len(state.columns) == 1 and self.single and not self.project and self.job.rule == Rule.PEGASOS:
+            cpu.column_steps(
+                readable(state.columns), state.sums[:, 0], state.weighted[:, 0] if state.weighted.size else NOTHING,
+                index, X.indptr, X.indices, X.data, self.squares, rows.bias, self.job.problems.labelings,
+                self.job.weights, state.alpha[:, 0] if state.alpha.size else NOTHING, loss=self.job.loss,
+                average=self.rules.average,
+            )  # fmt: skip
+            return
         cpu.row_steps(
             self.size, state.columns, state.sums, state.weighted, index, X.indptr, X.indices, X.data, self.squares,
             rows.bias, self.job.problems.labelings, self.job.weights, state.alpha, self.schedule.batch,

@@ -37,6 +37,7 @@ from pegasos.backends.cpu.operations import (
 from pegasos.backends.cpu.scoring import direct_losses
 from pegasos.backends.cpu.sizes import dense_sizes, row_squares
 from pegasos.backends.cpu.sparse import row_losses, row_steps
+from pegasos.backends.cpu.sparse_column import column_steps
 from pegasos.backends.cpu.steps import direct_room, direct_steps
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "close_columns",
     "closer_lengths",
     "coefficients",
+    "column_steps",
     "columns_to_change",
     "columns_to_read",
     "count_violations",

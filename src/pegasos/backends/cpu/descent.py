@@ -128,8 +128,9 @@ def ask_for(order, place, n_active, indptr, indices, values, sparse):
     """Have the CSR row that is met at a place fetched, if there is one."""
     if sparse and place < n_active:
         i = order[place]
-        for j in range(indptr[i], indptr[i + 1], LINE):
+        for j in range(indptr[i], indptr[i + 1], LINE // indices.itemsize):
             prefetch(indices, np.intp(j))
+        for j in range(indptr[i], indptr[i + 1], LINE // values.itemsize):
             prefetch(values, np.intp(j))
 
 

@@ -8,7 +8,7 @@ with collection_paused():
     from numba.core import cgutils
     from numba.extending import intrinsic
 
-LINE = 16  # numbers of four bytes in a cache line
+LINE = 64  # bytes of a cache line
 
 
 @intrinsic

@@ -111,8 +111,9 @@ def ask_for(index, place, indptr, indices, data):
     """Have the row that is drawn at a place fetched, if there is one."""
     if place < index.size:
         i = index[place]
-        for j in range(indptr[i], indptr[i + 1], LINE):
+        for j in range(indptr[i], indptr[i + 1], LINE // indices.itemsize):
             prefetch(indices, np.intp(j))
+        for j in range(indptr[i], indptr[i + 1], LINE // data.itemsize):
             prefetch(data, np.intp(j))
 
 

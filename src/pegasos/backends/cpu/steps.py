@@ -258,8 +258,8 @@ def add_directly(
 @jit_part
 def ask_for_row(i, values, squares, labelings, weights, alpha):
     """Have the beginning of a dense row fetched, and what is known of it; the processor itself goes on from there."""
-    width = values.shape[1]
-    for j in range(0, width if width < 4 * LINE else 4 * LINE, LINE):
+    width, line = values.shape[1], LINE // values.itemsize
+    for j in range(0, width if width < 4 * line else 4 * line, line):
         prefetch(values, i * width + j)
     prefetch(squares, i)
     prefetch(labelings, i * labelings.shape[1])
