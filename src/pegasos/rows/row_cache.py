@@ -14,7 +14,7 @@ from pegasos.kernels.tiles import part_of, slices, without_empty_columns
 BLOCK = 32  # rows of one product, always as many: a value must not depend on what else is computed with it
 LONG_BLOCK, NARROW = 64, 160  # ... and of rows with so few features, which are soon multiplied
 TILE = 2048  # columns of one product, at most: with a block of rows it stays in the cache
-WHOLE_UP_TO = 600  # rows of a matrix that is always computed as a whole
+WHOLE_UP_TO = 300  # rows of a matrix that is always computed as a whole
 PRECISE_UP_TO = 2000  # rows of a matrix whose values are computed in float64
 LEAST_ROWS = 256  # that are kept, however small the cache
 DENSE_FROM = 1 / 16  # share of entries from which CSR rows are multiplied as dense ones

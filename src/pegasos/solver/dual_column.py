@@ -145,7 +145,7 @@ class DualColumn:
 
     def advance(self, cache: KernelRowCache, wanted_gap: float) -> None:
         """Take steps until a row is missing, a look at all variables is due, or others want to be served, too."""
-        to_shrink = min(self.n_variables, STEPS_TO_SHRINK)
+        to_shrink = STEPS_TO_SHRINK
         left = WORK_OF_A_ROUND
         while left > 0:
             n_steps = int(max(0, min(to_shrink - self.since, self.most_steps - self.steps)))
