@@ -14,7 +14,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "script"))
 
-CASES = {"tables": 80, "libsvm": 80, "npz": 80, "npy": 10, "hdf5": 80, "parquet": 60, "idx": 60, "checkpoints": 120}
+CASES = {"tables": 60, "libsvm": 80, "npz": 80, "npy": 10, "hdf5": 80, "parquet": 60, "idx": 60, "checkpoints": 120}
 NEEDS = {"tables": "pandas", "hdf5": "h5py", "parquet": "pyarrow"}
 
 
