@@ -9,6 +9,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.estimators import multilabel
+from pegasos.estimators.warm_start import offered_if
+
+
+def of_linear_models(classifier) -> str | None:
+    """What a classifier lacks for weights that can be dropped; None: nothing."""
+    return None if classifier.kernel == "linear" else f"it is for linear models; got kernel={classifier.kernel!r}."
 
 
 class OfManyLabels:
@@ -16,6 +22,7 @@ class OfManyLabels:
 
     classes_: np.ndarray
     coef_: Any
+    kernel: Any
     _scheme: str
 
     def top_labels(self, X, k=5):
@@ -35,12 +42,14 @@ class OfManyLabels:
             )
         return multilabel.top_labels(self, X, k)
 
+    @offered_if(of_linear_models)
     def sparsify(self, threshold=0.0):
         """Make `coef_` a CSR matrix of the weights whose size is above `threshold`; returns the classifier."""
         coef = self.densify().coef_
         self.coef_ = sparse.csr_matrix(np.where(np.abs(coef) > threshold, coef, 0))
         return self
 
+    @offered_if(of_linear_models)
     def densify(self):
         """Make `coef_` an array again; returns the classifier."""
         check_is_fitted(self, "coef_")

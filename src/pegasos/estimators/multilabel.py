@@ -37,11 +37,14 @@ def is_multilabel(y) -> bool:
     """Whether targets say of each of several labels whether a row has it."""
     if sparse.issparse(y):
         return y.shape[1] > 1
-    if isinstance(y, np.ndarray) and y.ndim < 2:
-        return False
     if isinstance(y, list) and y and isinstance(y[0], set | frozenset):
         return True
-    return np.ndim(y) == 2 and np.shape(y)[1] > 1 and type_of_target(y) == "multilabel-indicator"
+    shape = getattr(y, "shape", None)
+    if shape is None:
+        if not isinstance(y, list | tuple) or not y or not hasattr(y[0], "__len__") or isinstance(y[0], str | bytes):
+            return False
+        shape = (len(y), len(y[0]))
+    return len(shape) == 2 and shape[1] > 1 and type_of_target(y) == "multilabel-indicator"
 
 
 def labels_of(y) -> Labels:

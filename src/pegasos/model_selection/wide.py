@@ -27,7 +27,7 @@ from pegasos.solver.stream import Solution
 BYTES_PER_ENTRY = 64  # of a column and a row: coefficients, sums, scores, row sets
 ROWS_PER_FEATURE = 3  # up to which linear models are fitted by inner products of rows
 MOST_FEATURES = 300  # of rows that stay in the cache
-FIRST_PASSES = 1000  # of descent, before a linear model is handed to the solver that a single fit has
+FIRST_PASSES = 30  # of descent, before a linear model is handed to the solver that a single fit has
 CACHE_SHARE = 0.25  # of the cache that the columns of one job may take
 
 
@@ -117,7 +117,7 @@ class WideFits:
         clock = Clock(None, time.perf_counter(), interruptible=False)
         method = method_of(recipe, rows, problems)
         few = type(rows) is DenseRows and self.n_rows <= MOST_ROWS and rows.n_state <= MOST_FEATURES
-        if few and recipe.begins_anew and not recipe.loss.grouped:
+        if few and recipe.begins_anew and recipe.loss.has_kink:  # others take few steps of Newton's method
             first = replace(schedule, max_passes=min(FIRST_PASSES, schedule.max_passes))
             job = Job(rows, problems, first, recipe.rule, recipe.loss, definite, "gram")
             solution = self._with_rest(solve(job, start=start, clock=clock), job, schedule, method)
