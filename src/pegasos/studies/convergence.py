@@ -14,7 +14,7 @@ import numpy as np
 from pegasos.plotting import ConvergenceDisplay, Curve
 from pegasos.report.page import Figure, Page, Remark, Table
 from pegasos.studies.base import Context, figure_of
-from pegasos.studies.gradient_descent import gradient_descent, objective_and_gap, rate_and_radius
+from pegasos.textbook.gradient_descent import online_gradient_descent, rate_and_radius
 
 if TYPE_CHECKING:
     from pegasos.io import Dataset
@@ -139,7 +139,7 @@ class StudiedProblem:
         total = np.zeros(X.shape[1])
         last: list[tuple[float, float]] = []
         mean: list[tuple[float, float]] = []
-        for t, (w, a) in enumerate(gradient_descent(X, y, draws, *rate_and_radius(X, LAM)), start=1):
+        for t, (w, a) in enumerate(online_gradient_descent(X, y, draws, *rate_and_radius(X, LAM)), start=1):
             if t in steps:
                 last.append(objective_and_gap(X, y, LAM, w, a))
                 mean.append(objective_and_gap(X, y, LAM, total / t, a))
@@ -166,6 +166,17 @@ class StudiedProblem:
             S += pull
             found[t] = largest**2 * (1 + np.log(t)) / (2 * LAM * t)
         return np.array([found[int(t)] for t in T])
+
+
+def objective_and_gap(X, y, lam: float, w, a) -> tuple[float, float]:
+    """The objective of w, and its distance from the dual objective of the coefficients moved into their domain.
+
+    The distance bounds how far w is above the optimum; the dual objective of 0 is 0, so the bound needs no other.
+    """
+    beta = np.clip(lam * len(y) * y * a, 0.0, 1.0)
+    dual = beta.mean() - lam / 2 * np.sum(((beta * y) @ X / (lam * len(y))) ** 2)
+    objective = lam / 2 * (w @ w) + np.maximum(0.0, 1 - y * (X @ w)).mean()
+    return float(objective), float(objective - max(dual, 0.0))
 
 
 # --- tables and remarks ----------------------------------------------------------------------------------------------
