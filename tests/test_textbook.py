@@ -1,4 +1,4 @@
-"""The algorithms of `pegasos.textbook`: each equals the fast solver on the same draws, and SMO reaches SVC's optimum."""
+"""The algorithms of `pegasos.textbook` equal the fast solver on the same draws; SMO reaches the optimum of SVC."""
 
 import numpy as np
 import pytest
@@ -43,6 +43,93 @@ def test_the_full_sub_gradient_equals_the_solver():
     model = fast(batch_size="all").fit(X, Y)
     everything = np.tile(np.arange(N), (T, 1))
     np.testing.assert_allclose(model.coef_[0], textbook.last_of(textbook.pegasos(X, Y, LAM, everything)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("project", [False, True])
+@pytest.mark.parametrize("sampling, k", [("replacement", 1), ("shuffle", 5), ("cyclic", "all")])
+@pytest.mark.parametrize("average", [False, "uniform"])
+def test_a_start_vector_is_the_textbooks(sampling, k, project, average):
+    """t = 1 is a step like any other: it tests its rows against w_1, and averages begin with w_1."""
+    start = np.array([3.0, -2.0, 0.5, 1.0])
+    rows = np.tile(np.arange(N), (T, 1)) if k == "all" else draws(sampling, k)
+    model = fast(sampling=sampling, batch_size=k, project=project, average=average)
+    model.fit(X, Y, coef_init=start)
+    iterates = textbook.pegasos(X, Y, LAM, rows, start=start, project=project)
+    expected = textbook.average_of(iterates) if average else textbook.last_of(iterates)
+    np.testing.assert_allclose(model.coef_[0], expected, rtol=1e-9, atol=1e-12)
+    plain = fast(sampling=sampling, batch_size=k, project=project, average=average).fit(X, Y)
+    assert not np.allclose(plain.coef_, model.coef_) or not average, "the start matters"
+    assert model.dual_gap_[0] >= -1e-12
+
+
+def test_the_start_vectors_of_many_columns_are_their_own():
+    """One column for each pair of classes, on its own rows, and one of them a vector of the other side."""
+    start = RNG.normal(size=(6, 4)) * 2
+    model = fast(multi_class="ovo", max_steps=40, average="uniform").fit(X, LABELS, coef_init=start)
+    plain = fast(multi_class="ovo", max_steps=40, average="uniform").fit(X, LABELS)
+    order = textbook.draws_of(N, 40 * 10, "replacement", 7).ravel()
+    for column, (low, high) in enumerate([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]):
+        own = [i for i in order if LABELS[i] in (low, high)][:40]
+        y = np.where(high == LABELS, 1.0, -1.0)
+        for fitted, w in ((model, start[column]), (plain, None)):
+            expected = textbook.average_of(textbook.pegasos(X, y, LAM, own, start=w))
+            np.testing.assert_allclose(fitted.coef_[column], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_start_vector_has_an_intercept_and_is_refused_where_it_means_nothing():
+    start = np.array([1.0, 0, 0])
+    model = fast(fit_intercept=True, average="uniform").fit(X[:, :3], Y, coef_init=start, intercept_init=[0.5])
+    expected = textbook.average_of(textbook.pegasos(X, Y, LAM, draws(), start=[1.0, 0, 0, 0.5]))
+    np.testing.assert_allclose([*model.coef_[0], model.intercept_[0]], expected, rtol=1e-9, atol=1e-12)
+    for parameters, given, sentence in [
+        ({}, {"coef_init": np.full(4, 9.0)}, "outside the ball of radius 7.071"),
+        ({}, {"coef_init": np.zeros(3)}, r"coef_init has shape \(3,\), not \(1, 4\)"),
+        ({}, {"coef_init": np.full(4, np.nan)}, "nan or infinite"),
+        ({}, {"intercept_init": [0.0]}, "needs coef_init"),
+        ({}, {"coef_init": np.zeros(4), "intercept_init": [0.0]}, "no intercept"),
+        ({"kernel": "rbf"}, {"coef_init": np.zeros(4)}, "kernel='linear'"),
+        ({"solver": "sdca", "sampling": "shuffle"}, {"coef_init": np.zeros(4)}, "solver='pegasos'"),
+        ({"warm_start": True}, {"coef_init": np.zeros(4)}, "does not go with warm_start"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            fast(**parameters).fit(X, Y, **given)
+
+
+def test_a_start_vector_of_a_loss_with_unbounded_pulls_is_not_forgotten():
+    start = np.array([0.3, 0.1, 0.0, 0.2])
+    model = fast(loss="squared_hinge", max_steps=3, sampling="cyclic").fit(X, Y, coef_init=start)
+    ahead = 2 * (X**2).sum(axis=1).max() / LAM
+    w = start
+    for t in range(1, 4):
+        i, eta = t - 1, 1 / (LAM * (t + ahead))
+        w = (1 - LAM * eta) * w + eta * 2 * Y[i] * max(0, 1 - Y[i] * (X[i] @ w)) * X[i]
+    np.testing.assert_allclose(model.coef_[0], w, rtol=1e-9)
+
+
+def test_subsets_of_pairs_are_subsets_of_their_own_rows():
+    model = fast(multi_class="ovo", sampling="subsets", batch_size=6, max_steps=30).fit(X, LABELS)
+    (row,) = [p for p in range(6) if [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)][p] == (1, 3)]
+    own = np.isin(LABELS, [1, 3])
+    alone = fast(sampling="subsets", batch_size=6, max_steps=30).fit(X[own], LABELS[own])
+    np.testing.assert_allclose(model.coef_[row], alone.coef_[0], rtol=1e-9, atol=1e-12)
+    for batch in draws("subsets", 8):
+        assert len(np.unique(batch)) == 8
+
+
+def test_subsets_go_on_where_they_ended():
+    whole = fast(sampling="subsets", batch_size=8, max_steps=20).fit(X, Y)
+    parts = fast(sampling="subsets", batch_size=8, max_steps=9, warm_start=True).fit(X, Y)
+    parts.set_params(max_steps=11).fit(X, Y)
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_ties_of_votes_by_confidence_or_to_the_lowest_class():
+    model = fast(multi_class="ovo", max_steps=15).fit(X, LABELS)
+    scores = dict(zip(
+        [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)], (X @ model.coef_.T).T, strict=True))  # fmt: skip
+    for ties, break_ties in (("confidence", True), ("lowest", False)):
+        expected = textbook.votes(scores, 4, ties=ties).argmax(axis=1)
+        assert (model.set_params(break_ties=break_ties).predict(X) == expected).all()
 
 
 def test_a_start_vector_outside_the_ball_is_refused():

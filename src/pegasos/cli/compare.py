@@ -16,7 +16,12 @@ def compare(
     data: options.Data,
     test: options.Test = None,
     C: Annotated[float, typer.Option("--C", help="λ = 1/(C · rows), the same for all.")] = 1.0,
-    gamma: Annotated[str, typer.Option("--gamma", metavar="N|scale|auto", help="Of the RBF kernels.")] = "scale",
+    gamma: Annotated[
+        str | None, typer.Option("--gamma", metavar="N|scale|auto", help="Of the RBF kernels; scale unless given.")
+    ] = None,
+    width: Annotated[
+        str | None, typer.Option("--width", metavar="N", help="The width γ of exp(−d²/(2γ)): --gamma 1/(2γ).")
+    ] = None,
     max_rows: Annotated[
         int, typer.Option("--max-rows", min=10, help="Train on so many rows at most: SVC takes long on more.")
     ] = 10_000,
@@ -31,28 +36,30 @@ def compare(
     from pegasos.cli import output as out
     from pegasos.cli.data import load_labelled, test_share, with_test_part
     from pegasos.cli.model import check_scale
-    from pegasos.cli.options import parse_single_values
+    from pegasos.cli.options import parse_single_values, settled
 
     if not 0 < C < float("inf"):
         raise ValueError(f"--C {C:g}: it must be positive and finite.")
-    width = parse_single_values({"gamma": gamma})["gamma"]
+    kernel_gamma = parse_single_values(settled({"gamma": gamma, "width": width})).get("gamma", "scale")
     check_scale(scale)
     test_share(test)
     out.check_outputs(report=report, inputs=(data, test))
-    found = with_test_part(load_labelled(data, table), test, table, seed)
+    found = with_test_part(load_labelled(data, table, raw=scale == "none"), test, table, seed)
     if found.X_test is None:
         found = with_test_part(found, "0.25", table, seed)
     n_all = found.X.shape[0]
     found = limited_and_scaled(found, max_rows, scale, seed)
     rows = []
     with out.StatusLine("compare") as status:
-        for name, model in models(C, width, found.X.shape[0], seed).items():
+        for name, model in models(C, kernel_gamma, found.X.shape[0], seed).items():
             status.tell(name)
             rows.append(measured(name, model, found))
     add_objectives(rows, found, C)
     if report is not None:
         record(rows, found)
-    page = page_of(found, rows, n_all, {"C": C, "gamma": width, "scale": scale, "seed": seed, "rows": found.X.shape[0]})
+    page = page_of(
+        found, rows, n_all, {"C": C, "gamma": kernel_gamma, "scale": scale, "seed": seed, "rows": found.X.shape[0]}
+    )
     out.write_report(page, report)
     out.show(page, json, {row["model"]: {key: row[key] for key in COLUMNS} for row in rows})
 

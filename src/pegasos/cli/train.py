@@ -62,7 +62,9 @@ def train(
         model, found = streaming.fit(svm, source, test, table, scale, seed)
         results_for = streaming.results_of
     else:
-        found = with_test_part(load_labelled(data, table, regression), test, table, seed, regression)
+        found = with_test_part(
+            load_labelled(data, table, regression, raw=scale == "none"), test, table, seed, regression
+        )
         model = with_scaler(svm, scaler_for(found.X, scale))
         results_for = partial(results_of, seconds=fit(model, found, recorded=report is not None))
     if output is not None:
@@ -97,6 +99,7 @@ def save(model, path, data, table: dict[str, Any]) -> None:
         "usual_label": data.label_name if data.label_name is not None else table["label"],
         "usual_drop": list(data.left_out),
         "scaling": None if data.scaling is None else data.scaling.as_json(),
+        "raw": data.raw,
         "first_index": data.first_index,
         "command": command_line(),
     }

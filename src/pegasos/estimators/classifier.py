@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.devices import same_kind_out, where_rows_are
+from pegasos.estimators.start_vector import StartVector
 from pegasos.estimators.targets import ClassifierRecipe
 from pegasos.estimators.training import learn, train
 from pegasos.estimators.warm_start import missing_for_partial_fit, offered_if, unharmed_by_errors
@@ -53,6 +54,9 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     multi_class : {"ovr", "ovo", "crammer_singer"}, default="ovr"
         One class against the rest, all pairs with a vote, or all classes in one problem (hinge only), whose loss is
         ``max over r ≠ y of max(0, 1 + f_r - f_y)``.
+    break_ties : bool, default=True
+        Whether the confidence of the pairs decides between classes with equally many votes ("ovo"); else the lowest of
+        them wins.
     solver : {"auto", "pegasos", "sdca", "dcd", "newton"}, default="auto"
         "auto" ends at the optimum, by whichever of the others suits the rows and the loss; unless `batch_size`,
         `sampling`, `average`, `project` or `max_steps` are given, which only "pegasos" has. "pegasos": the textbook
@@ -162,6 +166,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         **PegasosBase._parameter_constraints,
         "loss": [StrOptions(set(names("classification")))],
         "multi_class": [StrOptions({"ovr", "ovo", "crammer_singer"})],
+        "break_ties": ["boolean"],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
@@ -177,6 +182,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         C=1.0,
         loss="hinge",
         multi_class="ovr",
+        break_ties=True,
         solver="auto",
         tol=1e-3,
         max_iter=None,
@@ -208,6 +214,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         self.C = C
         self.loss = loss
         self.multi_class = multi_class
+        self.break_ties = break_ties
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -233,7 +240,7 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
     @_fit_context(prefer_skip_nested_validation=True)
     @unharmed_by_errors
     @where_rows_are
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, coef_init=None, intercept_init=None):
         """Train on the rows of X.
 
         Parameters
@@ -244,6 +251,11 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
             Labels of any one type.
         sample_weight : array-like of shape (n_samples,), default=None
             Rows of weight 0 are left out.
+        coef_init : array-like of shape (n_columns, n_features) or (n_features,), default=None
+            The start vector w₁ of the steps of Pegasos ("pegasos", linear), within the ball ||w|| ≤ √(P₀/lam). The
+            first step has the size 1/lam and forgets it, but for the rows that it tests and for averages.
+        intercept_init : array-like of shape (n_columns,), default=None
+            The start of the intercept; 0 unless given.
 
         Returns
         -------
@@ -253,8 +265,9 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
         validation.check_supported(self)
         validation.check_combinations(self)
         recipe = ClassifierRecipe(self)
+        start = StartVector.given(self, coef_init, intercept_init)
         X, y = recipe.checked(X, y)
-        train(recipe, X, y, validation.check_weights(sample_weight, X), started)
+        train(recipe, X, y, validation.check_weights(sample_weight, X), started, start)
         if not hasattr(self, "n_support_"):
             recipe.count_support(y)
         return self
@@ -309,10 +322,12 @@ class PegasosClassifier(ClassifierMixin, PegasosBase):
 
     @same_kind_out
     def predict(self, X):
-        """Labels of the rows of X, of the type they had in `fit`; ties go to the lowest class."""
+        """Labels of the rows of X, of the type they had in `fit`; equal scores go to the lowest class."""
         scores = self._decisions(X)
         if scores.ndim == 2 and self._scheme == "crammer_singer":
             scores = with_ties(scores)
+        elif scores.ndim == 2 and self._scheme == "ovo" and not self.break_ties:
+            scores = np.rint(scores)  # the votes: confidence is below a third of one
         if scores.ndim == 1:
             places = (scores > 0).astype(np.intp)
         else:  # along neighbours in memory

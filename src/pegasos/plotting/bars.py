@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from pegasos.plotting import checks
 from pegasos.plotting.heatmap import label_text
 from pegasos.plotting.hover import hint
-from pegasos.plotting.style import SIZE, Display, grid, log_axis, number_text, series, ticks
+from pegasos.plotting.style import INK, SIZE, Display, grid, log_axis, number_text, series, ticks
 
 
 class BarsDisplay(Display):
@@ -31,6 +32,11 @@ class BarsDisplay(Display):
         A logarithmic axis.
     highlight : int or list of int, default=None
         Indices of bars in another colour.
+    reference : array-like of shape (n_labels,), default=None
+        Published values, drawn as hollow diamonds and written beside ours; nan or None where there is none.
+    points : bool, default=False
+        Points on an axis that shows the differences, in place of bars, which have to begin at 0.
+    title : str, default=None
 
     Attributes
     ----------
@@ -40,14 +46,20 @@ class BarsDisplay(Display):
     """
 
     def __init__(
-        self, labels, values, *, value_name="", fmt=".4g", errors=None, horizontal=None, log=False, highlight=None
-    ):
+        self, labels, values, *, value_name="", fmt=".4g", errors=None, horizontal=None, log=False, highlight=None,
+        reference=None, points=False, title=None,
+    ):  # fmt: skip
         self.labels = [label_text(label) for label in labels]
         checks.same_length("values", values, "labels", self.labels)
         self.values = np.array(values, float)
         if errors is not None:
             checks.same_length("errors", errors, "labels", self.labels)
         self.errors = None if errors is None else np.asarray(errors, float)
+        if reference is not None:
+            checks.same_length("reference", reference, "labels", self.labels)
+        self.reference = None if reference is None else np.array(reference, float)
+        self.points = points
+        self.title = title
         self.value_name = value_name
         self.fmt = fmt
         self.horizontal = horizontal
@@ -61,12 +73,32 @@ class BarsDisplay(Display):
         with self._drawing(ax, (SIZE[0], min(height, 12))) as ax:
             options = {"color": [series(place in self.highlight) for place in range(len(self.labels))], **kwargs}
             places = np.arange(len(self.labels))
-            draw = ax.barh if horizontal else ax.bar
-            self.bars_ = draw(places, self.values, 0.72, **options)
+            self.bars_ = self._bars(ax, places, horizontal, options)
             self._errors(ax, places, horizontal)
+            self._published(ax, places, horizontal)
             self._axes(ax, horizontal)
             self._write(ax, horizontal)
+            if self.title:
+                ax.set_title(textwrap.fill(self.title, 62))
         return self
+
+    def _bars(self, ax: Any, places: np.ndarray, horizontal: bool, options: dict) -> Any:
+        if not self.points:
+            return (ax.barh if horizontal else ax.bar)(places, self.values, 0.72, **options)
+        colours = options.pop("color")
+        at = [(value, place) if horizontal else (place, value) for place, value in zip(places, self.values)]
+        return [
+            ax.plot([x], [y], marker="o", markersize=7, linestyle="none", color=colour, zorder=4, **options)[0]
+            for (x, y), colour in zip(at, colours)
+        ]
+
+    def _published(self, ax: Any, places: np.ndarray, horizontal: bool) -> None:
+        if self.reference is None or not np.isfinite(self.reference).any():
+            return
+        at = (self.reference, places) if horizontal else (places, self.reference)
+        ax.plot(*at, marker="D", markersize=6, markerfacecolor="none", markeredgecolor=INK, markeredgewidth=1.3,
+                linestyle="none", label="published", zorder=5)  # fmt: skip
+        ax.legend(loc="lower right", bbox_to_anchor=(1, 1.0), borderaxespad=0.1)
 
     def _is_horizontal(self) -> bool:
         if self.horizontal is not None:
@@ -86,7 +118,9 @@ class BarsDisplay(Display):
             ticks(ax.yaxis, self.labels)
             ax.invert_yaxis()  # read from the top, as they were given
             ax.set_xlabel(self.value_name)
-            ax.margins(x=0.16)  # room for the values
+            ax.margins(x=0.3 if self.points else 0.16)  # room for the values
+            if self.points:
+                ax.set_ylim(len(self.labels) - 0.5, -0.5)
         else:
             ticks(ax.xaxis, self.labels)
             ax.set_ylabel(self.value_name)
@@ -99,15 +133,26 @@ class BarsDisplay(Display):
         for place, (bar, value) in enumerate(zip(self.bars_, self.values)):
             spread = "" if self.errors is None else f" ± {number_text(self.errors[place])}"
             named = f"{self.value_name} " if self.value_name else ""
-            hint(bar, f"{self.labels[place]}: {named}{number_text(value, '.6g')}{spread}")
+            text = f"{self.labels[place]}: {named}{number_text(value, '.6g')}{spread}"
+            known = None if self.reference is None else self.reference[place]
+            if known is not None and np.isfinite(known):
+                text += f", published {number_text(known, '.6g')}"
+                value = max(value, known) if self.points else value  # the text stands beyond both
+            hint(bar, text)
             reach = value + (0 if self.errors is None else np.nan_to_num(self.errors[place]))
             if np.isnan(value) or len(self.labels) > 40:
                 continue
             ax.annotate(
-                number_text(value, self.fmt), (reach, place) if horizontal else (place, reach),
-                xytext=(3, 0) if horizontal else (0, 2), textcoords="offset points", fontsize=8,
+                self._written(place), (reach, place) if horizontal else (place, reach),
+                xytext=(7 if self.points else 3, 0) if horizontal else (0, 2), textcoords="offset points", fontsize=8,
                 ha="left" if horizontal else "center", va="center" if horizontal else "bottom",
             )  # fmt: skip
+
+    def _written(self, place: int) -> str:
+        text = number_text(self.values[place], self.fmt)
+        if self.reference is None or not np.isfinite(self.reference[place]):
+            return text
+        return f"{text} (published {number_text(self.reference[place], self.fmt)})"
 
 
 class ClassCountsDisplay(BarsDisplay):
@@ -122,4 +167,5 @@ class ClassCountsDisplay(BarsDisplay):
         ClassCountsDisplay
         """
         classes, counts = np.unique(np.asarray(y), return_counts=True)
-        return cls(classes.tolist(), counts, value_name="rows", fmt=".0f").plot(ax=ax, **kwargs)
+        title = f"{counts.sum()} rows, {len(classes)} classes"
+        return cls(classes.tolist(), counts, value_name="rows", fmt=".0f", title=title).plot(ax=ax, **kwargs)

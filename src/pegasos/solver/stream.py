@@ -24,6 +24,7 @@ from pegasos.solver.monitor import Hooks, Monitor
 from pegasos.solver.read_points import ReadPoints, draws_before
 from pegasos.solver.resume import position_after, stream_from
 from pegasos.solver.snapshot import PassCount, Snapshot, SnapshotStore
+from pegasos.solver.start_vectors import StartVectors
 from pegasos.solver.stepper import Stepper
 
 REFRESH_FROM = 8  # passes after which kept scores are first computed anew ...
@@ -68,6 +69,7 @@ class Run:
     passes: PassCount
     stream: Stream = field(init=False)  # of the running columns
     running: State = field(init=False)
+    start_vectors: StartVectors | None = None  # until each column has taken its first step
     scores: list[np.ndarray] | None = None  # of the rows of the next large batch, where they are known
     ended_early: bool = False  # time or a callback has ended a group
 
@@ -121,6 +123,7 @@ class StreamSolver:
             job=job, stepper=Stepper(job), certifier=certifier,
             monitor=Monitor(self.clock, self.hooks, state.columns["zero_objective"]), state=state, start=start,
             groups=job.groups(), first_steps=state.columns["steps"].copy(), passes=PassCount(),
+            start_vectors=None if found is not None else StartVectors.of(job, state),
         )  # fmt: skip
         if found is not None:
             self._restore(run, found)
@@ -140,6 +143,9 @@ class StreamSolver:
             self._small_steps(run)
         else:
             self._large_batch(run)
+        if run.start_vectors is not None:
+            run.scores = None
+            run.start_vectors = run.start_vectors.forgotten(run.running)
         self._settle(run, run.passes.passes > before)
         return True
 
@@ -193,13 +199,15 @@ class StreamSolver:
         run.scores = scores if index is None and len(run.running.columns) == n_columns else None
 
     def _up_to_stop(self, run: Run, index: np.ndarray) -> np.ndarray:
-        """Cut the stretch where a column's window is complete or its model is to be read off."""
+        """Cut the stretch where a column's window is complete or its model is to be read off, or after a first step."""
         columns, until, batch = run.running.columns, len(index), run.job.schedule.batch or 1
         if run.job.average == Average.WINDOW:
             until = draws_before(columns["window_end"], columns, run.job.weights, index, batch)
         if self.read_points is not None:
             stops = self.read_points.next(columns["place"])
             until = min(until, draws_before(stops, columns, run.job.weights, index[:until], batch))
+        if run.start_vectors is not None:
+            until = min(until, batch)
         run.stream.put_back(index[until:])
         return index[:until]
 

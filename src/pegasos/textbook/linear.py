@@ -50,12 +50,13 @@ def last_of(iterates: Iterable[np.ndarray]) -> np.ndarray:
 
 def average_of(iterates: Iterable[np.ndarray]) -> np.ndarray:
     """The mean of w_1, …, w_T: with the start vector and without w_(T+1), as Mirone and Stratos write it."""
-    total, count, waiting = 0.0, 0, None
+    total: np.ndarray | float = 0.0
+    count, waiting = 0, None
     for w in iterates:
         if waiting is not None:
             total, count = total + waiting, count + 1
         waiting = w
-    return total / count
+    return np.asarray(total / count)
 
 
 def pegasos_cyclic(data, y, lam: float = 0.05, passes: int = 20) -> np.ndarray:
