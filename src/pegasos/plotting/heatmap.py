@@ -13,7 +13,7 @@ from pegasos.plotting.hover import MOST_HINTS, hint
 from pegasos.plotting.style import SIZE, Display, contrasting, log_axis, number_text, power_text, shortened, ticks
 
 BEST = "#d55e00"  # outline of the best cell, a colour far from all of the map
-MISSING = "#9a9a9a"
+MISSING = "#c9c9c9"
 MOST_CELLS = 1200  # more are drawn as one raster image: each cell would be an element of the page
 BAR_STEPS = 32  # of the colour bar: each is an element of the page
 COLOURS = "YlGnBu"  # its lightness falls steadily, so that it works for colour-blind readers and in grey

@@ -48,7 +48,10 @@ STYLE: dict[Any, Any] = {
     "grid.color": MUTED,
     "grid.alpha": 0.3,
     "grid.linewidth": 0.6,
-    "legend.frameon": False,
+    "legend.frameon": True,  # a veil over what is behind it, without an edge
+    "legend.framealpha": 0.75,
+    "legend.edgecolor": "none",
+    "legend.facecolor": "white",
     "legend.fontsize": 8.5,
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,

@@ -293,7 +293,7 @@ def iterations_figure(data: Dataset, paths: dict[int, list[dict]]) -> Figure:
         Ts = [line["T"] for line in paths[place]]
         curves = [Curve(label, Ts, [line[part] for line in paths[place]])
                   for label, part in (("training", "train"), ("test", "test"))]  # fmt: skip
-        panels.append(Panel(name, curves, limits=(np.floor(low) - 0.5, 100.3)))
+        panels.append(Panel(name, curves, limits=(np.floor(low) - 0.5, 100 + 0.04 * (100 - low) + 0.1)))
     display = PathsDisplay(panels, xlabel="T", title=f"{data.name}, classes 0 and 1, the last iterate")
     return figure_of("iterations", "Iterations against accuracy, classes 0 and 1", display,
                      "Figure 2 of the report. Accuracies below the axis are of the first steps.")  # fmt: skip

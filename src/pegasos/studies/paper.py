@@ -148,7 +148,7 @@ def path_of(experiment: Experiment, solver: str, passes: int, split: tuple, cont
     X, y, X_test, y_test = (part[: experiment.rows_of_path] for part in split)
     n = len(y)
     found = []
-    for steps in np.unique(np.geomspace(0.01 * n, passes * n, POINTS).astype(int)):
+    for steps in np.unique(np.geomspace(0.01 * n, passes * n, 4 if context.quick else POINTS).astype(int)):
         limit = {"max_steps": int(steps)} if solver == "pegasos" else {"max_iter": steps / n}
         model = PegasosClassifier(solver=solver, tol=None, random_state=context.seed, **limit, **experiment.parameters)
         with warnings.catch_warnings():
@@ -211,9 +211,10 @@ def split_errors(context: Context) -> np.ndarray:
     data = merged_parts(context.load("usps"))
     share = 1969 / 9298
     model = PegasosClassifier(kernel="rbf", gamma=2.0, solver="sdca", tol=None, max_iter=10, random_state=context.seed)
-    cut = StratifiedShuffleSplit(SPLITS, test_size=share, random_state=context.seed)
+    many = 5 if context.quick else SPLITS
+    cut = StratifiedShuffleSplit(many, test_size=share, random_state=context.seed)
     search = PegasosSearchCV(model, {"lam": [1.36e-4]}, cv=cut, refit=False).fit(data.X, data.y == 8)
-    return np.array([100 * (1 - search.cv_results_[f"split{k}_test_score"][0]) for k in range(SPLITS)])
+    return np.array([100 * (1 - search.cv_results_[f"split{k}_test_score"][0]) for k in range(many)])
 
 
 def split_table(errors: np.ndarray, quick: bool) -> Table:
