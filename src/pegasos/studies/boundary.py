@@ -97,7 +97,7 @@ def frames_of(plane: Plane, kernel: str, gamma: float, lam: float, steps: int, s
     X, y = plane.X, plane.y
     K = X @ X.T if kernel == "linear" else np.exp(-gamma * ((X[:, None] - X) ** 2).sum(axis=2))
     Ts = np.unique(np.geomspace(1, steps, FRAMES).astype(int))
-    panels = [
+    panels: list[dict[str, Any]] = [
         {"name": name, "frames": [frame_of(K, y, lam, int(T), seed, variant) for T in Ts]}
         for name, variant in VARIANTS.items()
     ]
