@@ -230,5 +230,17 @@ def test_smo_reaches_the_optimum_of_svc(kernel, C):
     assert found.history[-1][2] < found.history[0][2], "the violation falls"
 
 
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_smo_and_the_fast_solver_reach_the_same_optimum(C):
+    K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
+    found = textbook.smo(K, Y, C, tol=1e-7)
+    model = PegasosClassifier(kernel="rbf", gamma=0.5, C=C, solver="smo", tol=1e-9).fit(X, Y)
+    ours = found.alpha * Y @ K @ (found.alpha * Y)
+    primal = ours / 2 + C * np.maximum(0, 1 - Y * (K @ (found.alpha * Y) + found.b)).sum()
+    assert model.objective_[0] * C * N == pytest.approx(primal, rel=1e-6)
+    assert model.intercept_[0] == pytest.approx(found.b, abs=1e-4)
+    np.testing.assert_allclose(model.decision_function(X), K @ (found.alpha * Y) + found.b, atol=1e-4)
+
+
 def test_smo_says_when_it_has_not_converged():
     assert not textbook.smo(X @ X.T, Y, 1.0, max_steps=2).converged

@@ -88,7 +88,7 @@ def test_the_page_holds_all_it_needs(frames):
 
 
 def test_the_command_writes_a_page_and_says_where(tmp_path):
-    result = quick("watch", "blobs", "--kernel", "linear", "--max-steps", "50", "-o", str(tmp_path / "w.html"))
+    result = quick("watch", "blobs", "--kernel", "linear", "--max-steps", "50", "-o", "w.html", cwd=tmp_path)
     assert result.status == 0
     assert len(result.lines) == 5
     assert "SMO: " in result.out
@@ -110,7 +110,7 @@ def test_the_command_writes_a_page_and_says_where(tmp_path):
     ],
 )
 def test_what_it_cannot_show_is_said_in_a_sentence(words, sentence, tmp_path):
-    result = quick("watch", *words, "-o", str(tmp_path / "w.html"))
+    result = quick("watch", *words, "-o", "w.html", cwd=tmp_path)
     assert result.status == 2
     assert sentence in result.err
     assert not (tmp_path / "w.html").exists()
@@ -147,7 +147,10 @@ def test_the_slider_shows_each_step_in_a_browser(frames, tmp_path):
         assert seen[1][1][3] == f"{frame['objective']:.4f}"
         assert seen[0][2] != seen[1][2], "the picture changes"
         tab.locator("#play").click()  # from the end: begins anew, and goes on by itself
-        tab.wait_for_function("Number(document.getElementById('slider').value) > 2")
+        for _ in range(100):
+            tab.wait_for_timeout(50)
+            if int(slider.input_value()) > 2:
+                break
         tab.locator("#play").click()
         assert tab.locator("#play").inner_text() == "Play"
         browser.close()

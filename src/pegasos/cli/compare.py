@@ -32,7 +32,7 @@ def compare(
     *,
     table: dict[str, Any],
 ) -> None:
-    """Compare Pegasos and SDCA with LinearSVC, SVC (SMO; rbf and linear) and SGDClassifier."""
+    """Compare ours with LinearSVC, SVC (SMO; rbf and linear), SGDClassifier and, on a few rows, SMO in plain NumPy."""
     from pegasos.cli import output as out
     from pegasos.cli.data import load_labelled, test_share, with_test_part
     from pegasos.cli.model import check_scale
@@ -51,7 +51,7 @@ def compare(
     found = limited_and_scaled(found, max_rows, scale, seed)
     rows = []
     with out.StatusLine("compare") as status:
-        for name, model in models(C, kernel_gamma, found.X.shape[0], seed).items():
+        for name, model in models(C, kernel_gamma, found, seed).items():
             status.tell(name)
             rows.append(measured(name, model, found))
     add_objectives(rows, found, C)
@@ -80,17 +80,21 @@ def limited_and_scaled(data, max_rows: int, scale: str, seed: int):
     return replace(data, X=scaler.fit_transform(data.X), X_test=scaler.transform(data.X_test))
 
 
-def models(C: float, gamma, n_rows: int, seed: int) -> dict[str, Any]:
-    """The models to compare, by name, all with the same regularisation."""
+def models(C: float, gamma, data, seed: int) -> dict[str, Any]:
+    """The models to compare, by name, all with the same regularisation; the textbook's SMO on a few dense rows only."""
     from sklearn.linear_model import SGDClassifier
+    from sklearn.multiclass import OneVsOneClassifier
     from sklearn.svm import SVC, LinearSVC
 
     from pegasos import PegasosClassifier
+    from pegasos.studies.textbook_smo import TextbookSmo
+
+    n_rows = data.X.shape[0]
 
     def ours(**parameters):
         return PegasosClassifier(C=C, random_state=seed, **parameters)
 
-    return {
+    found = {
         "ours, linear": ours(),
         "Pegasos, linear": ours(solver="pegasos"),
         "LinearSVC, hinge": LinearSVC(C=C, loss="hinge", random_state=seed),
@@ -100,6 +104,9 @@ def models(C: float, gamma, n_rows: int, seed: int) -> dict[str, Any]:
         "Pegasos, rbf": ours(kernel="rbf", gamma=gamma, solver="pegasos"),
         "SVC, rbf (SMO)": SVC(C=C, kernel="rbf", gamma=gamma),
     }
+    if n_rows <= TEXTBOOK_ROWS and not hasattr(data.X, "indptr"):
+        found["textbook SMO, rbf"] = OneVsOneClassifier(TextbookSmo(C=C, kernel="rbf", gamma=gamma))
+    return found
 
 
 def measured(name: str, model, data) -> dict[str, Any]:
@@ -124,6 +131,7 @@ def measured(name: str, model, data) -> dict[str, Any]:
     }
 
 
+TEXTBOOK_ROWS = 2000  # more are too many for SMO in plain NumPy
 COLUMNS = ["test error", "training error", "seconds", "objective", "gap"]
 
 
@@ -140,7 +148,7 @@ def add_objectives(rows: list[dict], data, C: float) -> None:
     proved = np.max([model.objective_ - model.dual_gap_ for model in linear], axis=0)
     for row in rows:
         model = row["fitted"]
-        if hasattr(model, "dual_gap_") or getattr(model, "kernel", "linear") != "linear":
+        if hasattr(model, "dual_gap_") or not hasattr(model, "coef_"):
             continue
         pairs = (
             hasattr(model, "support_") and len(model.classes_) > 2

@@ -34,6 +34,14 @@ Checkpoint = Annotated[
 Every = Annotated[
     float | None, typer.Option("--every", metavar="SECONDS", help="Seconds between two checkpoints; 60 if not given.")
 ]
+Start = Annotated[
+    Path | None,
+    typer.Option(
+        "--start", metavar="FILE",
+        help="The start vector w₁ of --solver pegasos, linear: a line of numbers for each problem, one a feature and "
+        "one more for the constant feature.",
+    ),
+]  # fmt: skip
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, to the same model bit for bit.")]
 Stream = Annotated[
     str,

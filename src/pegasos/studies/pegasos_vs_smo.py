@@ -119,6 +119,7 @@ def models() -> dict[str, tuple[str, Callable[[], object]]]:
         model = pegasos(max_iter=100, sampling="shuffle", random_state=0)
         return PegasosSearchCV(model, {"lam": TUNED_LAMS}, cv=5)
 
+    linear_kernel = {"kernel": "poly", "degree": 1, "gamma": 1.0, "coef0": 0.0}  # the solver takes kernels alone
     return {
         "Pegasos": ("Pegasos", lambda: pegasos(average=False, fit_intercept=False)),
         "Pegasos, bias": ("", lambda: pegasos(average=False, fit_intercept=True)),
@@ -127,8 +128,10 @@ def models() -> dict[str, tuple[str, Callable[[], object]]]:
         "SVC, rbf, gamma auto": ("SMO, rbf", lambda: SVC(kernel="rbf", gamma="auto")),
         "SVC, rbf, gamma scale": ("SMO, rbf", lambda: SVC(kernel="rbf", gamma="scale")),
         "textbook SMO, rbf, gamma scale": ("SMO, rbf", lambda: TextbookSmo("rbf", "scale")),
+        "ours, SMO, rbf, gamma scale": ("SMO, rbf", lambda: PegasosClassifier(kernel="rbf", solver="smo")),
         "SVC, linear": ("SMO, linear", lambda: SVC(kernel="linear")),
         "textbook SMO, linear": ("SMO, linear", lambda: TextbookSmo("linear")),
+        "ours, SMO, linear": ("SMO, linear", lambda: PegasosClassifier(**linear_kernel, solver="smo")),
     }
 
 
