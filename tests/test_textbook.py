@@ -1,5 +1,9 @@
 """The algorithms of `pegasos.textbook` equal the fast solver on the same draws; SMO reaches the optimum of SVC."""
 
+import inspect
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.svm import SVC
@@ -244,3 +248,21 @@ def test_smo_and_the_fast_solver_reach_the_same_optimum(C):
 
 def test_smo_says_when_it_has_not_converged():
     assert not textbook.smo(X @ X.T, Y, 1.0, max_steps=2).converged
+
+
+def test_the_page_that_shows_the_code_is_that_of_the_source():
+    spec = spec_from_file_location("textbook_page", Path(__file__).parents[1] / "script" / "textbook_page.py")
+    script = module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "script/textbook_page.py writes it anew"
+
+
+def test_the_functions_are_short_and_listed():
+    """Some 60 lines at most each, and every public name has its document in the package's overview."""
+    for name in textbook.__all__:
+        lines = inspect.getsource(getattr(textbook, name)).splitlines()
+        assert len(lines) <= 60, f"{name} has {len(lines)} lines"
+    overview = textbook.__doc__
+    for name in ("pegasos", "pegasos_cyclic", "violation_counts", "support_list", "gaussian_as_coded", "kernel_pegasos",
+                 "one_vs_rest", "one_vs_one", "online_gradient_descent", "smo"):  # fmt: skip
+        assert f"`{name}`" in overview
