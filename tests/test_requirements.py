@@ -26,7 +26,7 @@ def requirements() -> dict[str, tuple[str, list[str]]]:
     return found
 
 
-def tests_of(file: str) -> set[str]:
+def names_in(file: str) -> set[str]:
     """The names of the tests in a file."""
     tree = ast.parse((FOLDER / file).read_text(encoding="utf-8"))
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
@@ -42,7 +42,7 @@ def is_there(code: str, place: str) -> bool:
     if place.startswith("study "):
         return code in covered_by(place.removeprefix("study "))
     file, _, name = place.partition("::")
-    return (FOLDER / file).is_file() and name in tests_of(file)
+    return (FOLDER / file).is_file() and name in names_in(file)
 
 
 @pytest.mark.parametrize("code", requirements())

@@ -116,13 +116,21 @@ class PathsDisplay(Display):
         name = self.xlabel if axes is self.axes_[-1] else ""
         if panel.limits is not None:
             axes.set_ylim(*panel.limits)
-        title = self.title if axes is self.axes_[0] else None
-        finish_axes(axes, name, panel.ylabel, self.logx, panel.logy, len(lines), title)
+        first = axes is self.axes_[0]
+        named = len(lines) if first or not self._shares_names else 0  # one legend for panels of the same curves
+        finish_axes(axes, name, panel.ylabel, self.logx, panel.logy, named, self.title if first else None)
         return lines
+
+    @property
+    def _shares_names(self) -> bool:
+        """Whether all panels have curves of the same names."""
+        names = [[curve.label for curve in panel.curves] for panel in self.panels]
+        return all(own == names[0] for own in names)
 
     def _new_axes(self) -> list[Any]:
         count = len(self.panels)
         height = SIZE[1] if count == 1 else 0.4 + 1.9 * count
+        height += 0.1 * max(len(self.panels[0].curves) - 4, 0)  # a legend above the axes
         return list(new_figure((SIZE[0], height)).subplots(count, 1, sharex=True, squeeze=False)[:, 0])
 
     def _given_axes(self, ax: Any) -> list[Any]:
