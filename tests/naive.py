@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from pegasos import textbook
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -117,40 +119,15 @@ def pegasos(K, y, s, lam, order, steps, k=1, project=False, loss="hinge", start=
     return iterates, counts, closest
 
 
-def online_gradient_descent(K, y, order, steps, rate, radius):
-    """w ← Π(w + rate/√t · pull), Π the projection on the ball of `radius`; hinge, one row a step."""
-    a = np.zeros(len(y))
-    iterates = [a]
-    for t in range(1, steps + 1):
-        i = order[t - 1]
-        new = a.copy()
-        new[i] += rate / np.sqrt(t) * LOSSES["hinge"].pull(y[i], K[i] @ a)
-        norm = np.sqrt(new @ K @ new)
-        a = new * min(1.0, radius / norm) if norm > 0 else new
-        iterates.append(a)
-    return iterates
-
-
 def violation_counts(K, y, lam, order, steps):
     """The count form: α_i is how often row i was violated; w = 1/(lam t) Σ α_i y_i φ(x_i)."""
-    alpha = np.zeros(len(y), int)
-    for t in range(1, steps + 1):
-        i = order[t - 1]
-        score = 0.0 if t == 1 else sum(alpha * y * K[i]) / (lam * (t - 1))
-        if y[i] * score < 1:
-            alpha[i] += 1
-    return alpha
+    return textbook.violation_counts(np.arange(len(y)), y, lam, order[:steps], lambda i, j: K[i, j])
 
 
 def support_pairs(K, y, lam, order, steps):
     """The list form: the drawn rows that were violated, in order, each with weight 1/(lam t)."""
-    pairs = []
-    for t in range(1, steps + 1):
-        i = order[t - 1]
-        score = sum(y[j] * K[j, i] for j in pairs) / (lam * (t - 1)) if pairs else 0.0
-        if y[i] * score < 1:
-            pairs.append(i)
-    return pairs
+    pairs = textbook.support_list(np.arange(len(y)), y, lam, order[:steps], lambda i, j: K[i, j])
+    return [row for _, row in pairs]
 
 
 def sdca(K, y, s, lam, order, steps, loss="hinge"):

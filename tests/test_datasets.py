@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, issparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.svm import LinearSVC
 from sklearn.utils import Bunch
 
 from pegasos import datasets
@@ -84,7 +85,28 @@ def test_a_set_that_is_nowhere_says_what_to_do(no_folder, monkeypatch, tmp_path)
         "(no route to host); put usps.h5 into a folder and set PEGASOS_DATA to it."
     )
     assert "(a9a_train.npz and a9a_test.npz) and could not be downloaded" in complaint("adult")
-    assert "(cs303_train_data.txt) and has no download; put cs303_train_data.txt into" in complaint("cs303")
+    for name, like in (("cs303", "cs303-like"), ("breast-ljubljana", "breast-like")):
+        sentence = complaint(name)
+        assert "and has no download; it is " in sentence
+        assert f"'{like}' is generated in its likeness; put " in sentence
+
+
+def test_stand_ins_are_like_what_they_stand_for(no_folder):
+    data = datasets.load_or_stand_in("cs303")
+    assert (data.name, data.X.shape, np.bincount(data.y + 1).tolist()) == ("cs303-like", (1334, 10), [704, 0, 630])
+    assert abs(data.X).max() <= 10
+    assert LinearSVC(C=10, max_iter=20_000).fit(data.X, data.y).score(data.X, data.y) == 1.0, "separable with a bias"
+    assert LinearSVC(C=10, fit_intercept=False).fit(data.X, data.y).score(data.X, data.y) < 1.0, "not without"
+    data = datasets.load_or_stand_in("breast-ljubljana")
+    assert (data.name, data.X.shape, np.bincount(data.y + 1).tolist()) == ("breast-like", (277, 9), [196, 0, 81])
+    _, counts = np.unique(data.X, axis=0, return_counts=True)
+    assert (counts > 1).any(), "some rows are alike"
+    assert 0.65 < LinearSVC().fit(data.X, data.y).score(data.X, data.y) < 0.85
+
+
+def test_raw_leaves_features_as_they_are(digits):
+    np.testing.assert_array_equal(datasets.load("digits", raw=True).X, digits[0] * 16)
+    assert datasets.load("digits", raw=True).scaling is None
 
 
 def downloads(monkeypatch, X, y):

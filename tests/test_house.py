@@ -22,6 +22,7 @@ LAYERS = [
     ["kernels"],
     ["rows"],
     ["problem"],
+    ["textbook"],
     ["solver"],
     ["estimators"],
     ["svm"],

@@ -317,3 +317,74 @@ def test_names_with_dollars_are_no_mathematics():
         plotting.EmbeddingDisplay(np.eye(3)[:, :2], names),
     ):
         assert display.plot()._repr_png_()
+
+
+def test_heat_map_writes_published_numbers_below_ours_and_has_a_colour_bar():
+    display = plotting.HeatmapDisplay(
+        [[0.1, 0.2], [0.3, 0.4]], ["a", "b"], ["x", "y"], value_name="error", reference=[[0.15, np.nan], [0.3, 0.4]],
+        title="Error, Gaussian of width 2", limits=(0, 1),
+    ).plot()  # fmt: skip
+    written = [text.get_text() for text in display.ax_.texts]
+    assert {"0.100", "(0.150)", "0.200", "(0.400)"} <= set(written)
+    assert "(nan)" not in written
+    assert display.ax_.get_title(loc="left").replace("\n", " ") == (
+        "Error, Gaussian of width 2 (best outlined, published in brackets)"
+    )
+    bar = display.figure_.axes[1]
+    assert bar.get_ylim() == (0, 1)
+    lone = plotting.HeatmapDisplay([[0.0, 1.0]], ["a"], ["x", "y"]).plot()
+    assert display.cells_[0][0].get_facecolor() != lone.cells_[0][0].get_facecolor(), "another scale"
+
+
+def test_heat_maps_on_given_axes_have_no_colour_bar():
+    figure = style.new_figure((4, 3))
+    plotting.HeatmapDisplay([[0.0, 1.0]], ["a"], ["x", "y"]).plot(ax=figure.add_subplot())
+    assert len(figure.axes) == 1
+
+
+def test_neighbours_that_tie_for_the_best_share_one_outline():
+    display = plotting.HeatmapDisplay([[1, 1, 2], [1, 3, 1]], ["a", "b"], ["x", "y", "z"]).plot()
+    assert len(display.best_) == 4
+    (outline,) = [each for each in display.ax_.collections if len(each.get_segments()) > 2]
+    assert len(outline.get_segments()) == 8 + 4, "around three neighbours, and around the one by itself"
+
+
+def test_auto_format_has_as_many_decimals_as_tell_numbers_apart():
+    for values, shown in (
+        ([[0.1, 0.2]], "0.100"),
+        ([[0.10001, 0.2, 0.1002]], "0.1000"),
+        ([[0.123456, 0.123457]], "0.12346"),
+    ):
+        display = plotting.HeatmapDisplay(values, ["a"], range(len(values[0])), fmt="auto").plot()
+        assert display.texts_[0][0].get_text() == shown
+
+
+def test_points_show_differences_and_published_values_beside_them():
+    display = plotting.BarsDisplay(
+        ["a", "b", "c", "far off"], [0.95, 0.96, 0.97, 0.2], value_name="accuracy", points=True,
+        reference=[0.94, None, None, 0.99], fmt=".2f", title="Accuracy, digits",
+    ).plot()  # fmt: skip
+    low, _ = display.ax_.get_xlim()
+    assert low > 0.5, "one value far off does not hide the differences of the others"
+    assert [point.get_marker() for point in display.bars_] == ["o", "o", "o", "<"]
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert texts == ["0.95 (published 0.94)", "0.96", "0.97", "0.20 (published 0.99)"]
+    assert hints(display)[0] == "a: accuracy 0.95, published 0.94"
+    assert display.ax_.get_title(loc="left") == "Accuracy, digits"
+
+
+def test_long_labels_of_a_few_bars_are_written_in_full():
+    name = "scikit-learn: 45 SGDClassifier, 5 passes, pixels in [0, 1]"
+    display = plotting.BarsDisplay([name, "b"], [1, 2]).plot()
+    assert display.ax_.get_yticklabels()[0].get_text().replace("\n", " ") == name
+
+
+def test_panels_of_the_same_curves_have_one_legend():
+    curves = lambda factor: [Curve(f"{n}", [1, 10], [factor, factor * n]) for n in (1, 2)]
+    display = plotting.PathsDisplay(
+        [Panel("ours", curves(1)), Panel("theirs", curves(2), limits=(0, 9))], title="Seconds"
+    )
+    display.plot()
+    assert [axes.get_legend() is not None for axes in display.axes_] == [True, False]
+    assert display.axes_[1].get_ylim() == (0, 9)
+    assert display.axes_[0].get_title(loc="left") == "Seconds"

@@ -362,4 +362,4 @@ def test_a_start_vector_of_the_wrong_shape_or_rule_is_refused():
     with pytest.raises(ValueError, match="SDCA"):
         solve(DenseRows(X), problems, Rule.SDCA, schedule, state=State.from_weights(np.zeros(4), 0.1))
     with pytest.raises(ValueError, match="steps"):
-        State.from_weights(np.zeros(4), 0.1, steps=0)
+        State.from_weights(np.zeros(4), 0.1, steps=-1)

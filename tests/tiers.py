@@ -84,6 +84,8 @@ AT_LENGTH = {
         "one of its seven kernels",
     "test_streaming_benchmark.py::test_a_quick_trial_measures_a_share_and_memory_and_judges_nothing":
         "quick trials of another benchmark (test_benchmarks)",
+    "test_studies.py::test_as_coded_the_best_cell_has_the_published_error_and_the_right_kernel_a_lower_one":
+        "the quick study as coded, and one cell against the report's own functions",
     "test_studies.py::test_the_small_sets_agree_with_the_report":
         "the quick study of these sets, and published errors of covtype, USPS and Fashion-MNIST",
     "test_trust.py::test_a_hundred_million_steps_lose_no_digits":

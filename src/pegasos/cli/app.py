@@ -17,6 +17,7 @@ from pegasos.cli.study import study
 from pegasos.cli.train import train
 from pegasos.cli.tune import tune
 from pegasos.cli.warmup import warmup
+from pegasos.cli.watch import watch
 
 app = typer.Typer(
     name="pegasos",
@@ -30,7 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for command in (train, predict, classify, tune, permute, bootstrap, compare, study, info, warmup):
+for command in (train, predict, classify, tune, permute, bootstrap, compare, study, watch, info, warmup):
     app.command(epilog=command.examples)(command)  # type: ignore[union-attr]
 
 

@@ -16,7 +16,12 @@ def compare(
     data: options.Data,
     test: options.Test = None,
     C: Annotated[float, typer.Option("--C", help="λ = 1/(C · rows), the same for all.")] = 1.0,
-    gamma: Annotated[str, typer.Option("--gamma", metavar="N|scale|auto", help="Of the RBF kernels.")] = "scale",
+    gamma: Annotated[
+        str | None, typer.Option("--gamma", metavar="N|scale|auto", help="Of the RBF kernels; scale unless given.")
+    ] = None,
+    width: Annotated[
+        str | None, typer.Option("--width", metavar="N", help="The width γ of exp(−d²/(2γ)): --gamma 1/(2γ).")
+    ] = None,
     max_rows: Annotated[
         int, typer.Option("--max-rows", min=10, help="Train on so many rows at most: SVC takes long on more.")
     ] = 10_000,
@@ -27,32 +32,34 @@ def compare(
     *,
     table: dict[str, Any],
 ) -> None:
-    """Compare Pegasos and SDCA with LinearSVC, SVC (SMO; rbf and linear) and SGDClassifier."""
+    """Compare ours with LinearSVC, SVC (SMO; rbf and linear), SGDClassifier and, on a few rows, SMO in plain NumPy."""
     from pegasos.cli import output as out
     from pegasos.cli.data import load_labelled, test_share, with_test_part
     from pegasos.cli.model import check_scale
-    from pegasos.cli.options import parse_single_values
+    from pegasos.cli.options import parse_single_values, settled
 
     if not 0 < C < float("inf"):
         raise ValueError(f"--C {C:g}: it must be positive and finite.")
-    width = parse_single_values({"gamma": gamma})["gamma"]
+    kernel_gamma = parse_single_values(settled({"gamma": gamma, "width": width})).get("gamma", "scale")
     check_scale(scale)
     test_share(test)
     out.check_outputs(report=report, inputs=(data, test))
-    found = with_test_part(load_labelled(data, table), test, table, seed)
+    found = with_test_part(load_labelled(data, table, raw=scale == "none"), test, table, seed)
     if found.X_test is None:
         found = with_test_part(found, "0.25", table, seed)
     n_all = found.X.shape[0]
     found = limited_and_scaled(found, max_rows, scale, seed)
     rows = []
     with out.StatusLine("compare") as status:
-        for name, model in models(C, width, found.X.shape[0], seed).items():
+        for name, model in models(C, kernel_gamma, found, seed).items():
             status.tell(name)
             rows.append(measured(name, model, found))
     add_objectives(rows, found, C)
     if report is not None:
         record(rows, found)
-    page = page_of(found, rows, n_all, {"C": C, "gamma": width, "scale": scale, "seed": seed, "rows": found.X.shape[0]})
+    page = page_of(
+        found, rows, n_all, {"C": C, "gamma": kernel_gamma, "scale": scale, "seed": seed, "rows": found.X.shape[0]}
+    )
     out.write_report(page, report)
     out.show(page, json, {row["model"]: {key: row[key] for key in COLUMNS} for row in rows})
 
@@ -73,17 +80,21 @@ def limited_and_scaled(data, max_rows: int, scale: str, seed: int):
     return replace(data, X=scaler.fit_transform(data.X), X_test=scaler.transform(data.X_test))
 
 
-def models(C: float, gamma, n_rows: int, seed: int) -> dict[str, Any]:
-    """The models to compare, by name, all with the same regularisation."""
+def models(C: float, gamma, data, seed: int) -> dict[str, Any]:
+    """The models to compare, by name, all with the same regularisation; the textbook's SMO on a few dense rows only."""
     from sklearn.linear_model import SGDClassifier
+    from sklearn.multiclass import OneVsOneClassifier
     from sklearn.svm import SVC, LinearSVC
 
     from pegasos import PegasosClassifier
+    from pegasos.studies.textbook_smo import TextbookSmo
+
+    n_rows = data.X.shape[0]
 
     def ours(**parameters):
         return PegasosClassifier(C=C, random_state=seed, **parameters)
 
-    return {
+    found = {
         "ours, linear": ours(),
         "Pegasos, linear": ours(solver="pegasos"),
         "LinearSVC, hinge": LinearSVC(C=C, loss="hinge", random_state=seed),
@@ -93,6 +104,9 @@ def models(C: float, gamma, n_rows: int, seed: int) -> dict[str, Any]:
         "Pegasos, rbf": ours(kernel="rbf", gamma=gamma, solver="pegasos"),
         "SVC, rbf (SMO)": SVC(C=C, kernel="rbf", gamma=gamma),
     }
+    if n_rows <= TEXTBOOK_ROWS and not hasattr(data.X, "indptr"):
+        found["textbook SMO, rbf"] = OneVsOneClassifier(TextbookSmo(C=C, kernel="rbf", gamma=gamma))
+    return found
 
 
 def measured(name: str, model, data) -> dict[str, Any]:
@@ -117,6 +131,7 @@ def measured(name: str, model, data) -> dict[str, Any]:
     }
 
 
+TEXTBOOK_ROWS = 2000  # more are too many for SMO in plain NumPy
 COLUMNS = ["test error", "training error", "seconds", "objective", "gap"]
 
 
@@ -133,7 +148,7 @@ def add_objectives(rows: list[dict], data, C: float) -> None:
     proved = np.max([model.objective_ - model.dual_gap_ for model in linear], axis=0)
     for row in rows:
         model = row["fitted"]
-        if hasattr(model, "dual_gap_") or getattr(model, "kernel", "linear") != "linear":
+        if hasattr(model, "dual_gap_") or not hasattr(model, "coef_"):
             continue
         pairs = (
             hasattr(model, "support_") and len(model.classes_) > 2

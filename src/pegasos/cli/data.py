@@ -13,11 +13,14 @@ MANY = 20  # classes that are not too many for a few rows
 HINT = "use --regression to predict numbers"
 
 
-def load_labelled(name: str, table: dict[str, Any], regression: bool | None = None) -> Dataset:
-    """Load data; DataError unless it has labels of the right kind and values of a usable size."""
+def load_labelled(name: str, table: dict[str, Any], regression: bool | None = None, *, raw: bool = False) -> Dataset:
+    """Load data; DataError unless it has labels of the right kind and values of a usable size.
+
+    `raw` leaves the features of known data sets as they are.
+    """
     from pegasos.datasets import load
 
-    data = load(name, **table)
+    data = load(name, raw=raw, **table)
     check_labels(data, regression)
     check_values(data)
     if data.X_test is not None and data.y_test is None:  # of no use for testing
@@ -116,6 +119,7 @@ def _test_file(data: Dataset, test: str, table: dict[str, Any], regression: bool
 def layout_of(data, table: dict[str, Any]) -> dict[str, Any]:
     """Keywords of `load` for further files with the features of a Dataset or source that was read as `table` says."""
     return {
+        "raw": getattr(data, "raw", False),
         "n_features": data.n_features,
         "feature_names": data.feature_names,
         "first_index": data.first_index,

@@ -8,6 +8,9 @@ import typer
 from pegasos.cli import options
 from pegasos.cli.options import takes_table, with_examples
 
+ROWS = 5  # shown at either end of a data set
+FIRST_FEATURES, LAST_FEATURES = 8, 4
+
 
 @takes_table
 @with_examples("pegasos info model.safetensors", "pegasos info train.csv --json")
@@ -22,10 +25,13 @@ def info(
     from pegasos.report.page import Page
 
     if is_model(what):
-        title, results = f"Model file {what}", model_facts(what)
+        title, results, tables = f"Model file {what}", model_facts(what), []
     else:
-        title, results = f"Data {what}", data_facts(what, table)
-    out.show(Page("info", title, "", [out.results_table(results)]), json, results)
+        from pegasos.datasets import load
+
+        data = load(what, **table)
+        title, results, tables = f"Data {what}", data_facts(data), [preview(data)]
+    out.show(Page("info", title, "", [out.results_table(results), *tables]), json, results)
 
 
 def is_model(what: str) -> bool:
@@ -57,13 +63,40 @@ def model_facts(path: str) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def data_facts(name: str, table: dict[str, Any]) -> dict[str, Any]:
+def preview(data):
+    """The first and the last rows with their first and last features and their labels, as notebooks show a frame."""
+    from pegasos.report.page import Table
+
+    n_rows, n_features = data.X.shape
+    rows = shown_places(n_rows, ROWS, ROWS)
+    features = shown_places(n_features, FIRST_FEATURES, LAST_FEATURES)
+    names = data.feature_names or [str(place) for place in range(n_features)]
+    columns = ["row", *("…" if place is None else names[place] for place in features), "label"]
+    lines: list[list] = []
+    for row in rows:
+        if row is None:
+            lines.append(["…"] * len(columns))
+            continue
+        values = data.X[[row]].toarray()[0] if hasattr(data.X, "indptr") else data.X[row]
+        label = None if data.y is None else data.y[row].item()
+        shown = ["…" if place is None else float(values[place]) for place in features]
+        cells = [value if isinstance(value, str) else f"{value:.4g}" for value in shown]
+        lines.append([str(row), *cells, label])
+    tested = "" if data.X_test is None else f"; {data.X_test.shape[0]} more rows to test"
+    return Table("rows", f"{n_rows} rows × {n_features} features{tested}", columns, lines)
+
+
+def shown_places(count: int, first: int, last: int) -> list[int | None]:
+    """The first and the last places of so many, with a None for those left out."""
+    if count <= first + last + 1:
+        return list(range(count))
+    return [*range(first), None, *range(count - last, count)]
+
+
+def data_facts(data) -> dict[str, Any]:
     """Facts about the rows, features, labels and values of a data set."""
     import numpy as np
 
-    from pegasos.datasets import load
-
-    data = load(name, **table)
     sparse = hasattr(data.X, "indptr")
     values = data.X.data if sparse else data.X
     found = data.facts() | {"format": data.format, "kind": f"{'sparse' if sparse else 'dense'} {data.X.dtype}"}

@@ -94,6 +94,25 @@ def with_scaler(model, scaler):
     return model if scaler is None else Pipeline([("scale", scaler), ("svm", model)])
 
 
+def start_vector(path, model) -> dict[str, Any]:
+    """The parameters of `fit` for --start FILE, named as the model takes them."""
+    import numpy as np
+
+    if path is None:
+        return {}
+    if not hasattr(svm_of(model), "break_ties"):
+        raise ValueError("--start does not go with --regression.")
+    try:
+        values = np.loadtxt(path, ndmin=2, delimiter="," if "," in path.read_text(encoding="utf-8") else None)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: a start vector is a line of numbers for each problem ({error}).") from None
+    svm = svm_of(model)
+    found = {"coef_init": values}
+    if svm.fit_intercept is not False and svm.fit_intercept != "no":
+        found = {"coef_init": values[:, :-1], "intercept_init": values[:, -1] * svm.intercept_scaling}
+    return {f"svm__{name}" if hasattr(model, "steps") else name: value for name, value in found.items()}
+
+
 def svm_of(model):
     """The Pegasos estimator of a model that may be a pipeline."""
     return model[-1] if hasattr(model, "steps") else model

@@ -20,8 +20,8 @@ Scale = Annotated[
     str,
     typer.Option(
         "--scale", metavar="HOW",
-        help="auto (features within [−1, 1] stay, others are standardised, sparse ones scaled to [−1, 1]), none, "
-        "standard or max.",
+        help="auto (features within [−1, 1] stay, others are standardised, sparse ones scaled to [−1, 1]), standard, "
+        "max, or none: features as they are in the file, known data sets included (pixels of 0 to 255).",
     ),
 ]  # fmt: skip
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of every draw.")]
@@ -34,6 +34,14 @@ Checkpoint = Annotated[
 Every = Annotated[
     float | None, typer.Option("--every", metavar="SECONDS", help="Seconds between two checkpoints; 60 if not given.")
 ]
+Start = Annotated[
+    Path | None,
+    typer.Option(
+        "--start", metavar="FILE",
+        help="The start vector w₁ of --solver pegasos, linear: a line of numbers for each problem, one a feature and "
+        "one more for the constant feature.",
+    ),
+]  # fmt: skip
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, to the same model bit for bit.")]
 Stream = Annotated[
     str,
@@ -59,11 +67,13 @@ PROBABILITIES = ("sigmoid", "isotonic", "temperature")
 PARAMETERS = {
     "kernel": Parameter("text", "The kernel.", ("linear", "rbf", "poly", "sigmoid", "laplacian")),
     "gamma": Parameter("number", "exp(−gamma·d²), as in scikit-learn.", ("scale", "auto")),
+    "width": Parameter("number", "The width γ of exp(−d²/(2γ)), as course notes write it: --gamma 1/(2γ)."),
     "degree": Parameter("integer", "Degree of poly."),
     "coef0": Parameter("number", "Constant of poly and sigmoid."),
     "lam": Parameter("number", "Regularisation λ; overrides C."),
     "C": Parameter("number", "λ = 1/(C · rows); 1 unless --lam is given."),
     "loss": Parameter("text", "The loss.", (*names("classification"), *names("regression"))),
+    "break_ties": Parameter("switch", "Ties of ovo votes by confidence; no: to the lowest class."),
     "multi_class": Parameter("text", "How classes become problems.", ("ovr", "ovo", "crammer_singer")),
     "class_weight": Parameter("text", "Weights of the classes.", ("balanced",)),
     "probability": Parameter("text", "Calibrate probabilities by cross-validation.", PROBABILITIES),
@@ -78,7 +88,8 @@ PARAMETERS = {
     "max_steps": Parameter("integer", "Steps of each problem (T), of the textbook's algorithm.", (), "Steps"),
     "max_time": Parameter("number", "Stop after so many seconds.", (), "Steps"),
     "batch_size": Parameter("integer", "Rows of one step.", ("all",), "Steps"),
-    "sampling": Parameter("text", "Order of the rows.", ("shuffle", "replacement", "cyclic"), "Steps"),
+    "sampling": Parameter("text", "Order of the rows; subsets: different rows for each batch.",
+                          ("shuffle", "replacement", "cyclic", "subsets"), "Steps"),
     "average": Parameter("text", "Which iterates the model is the mean of.", ("weighted", "uniform", "suffix", "none"),
                          "Steps"),
     "project": Parameter("switch", "Project on the ball that holds the optimum.", (), "Steps"),
@@ -147,15 +158,27 @@ def takes_parameters(function: Callable) -> Callable:
 
     The command gets the texts of the options that were given as `parameters`, by name.
     """
-    return _gathering(function, "parameters", [_option_of(name) for name in PARAMETERS], _given)
+    return _gathering(function, "parameters", [_option_of(name) for name in PARAMETERS], settled)
 
 
-def _given(texts: dict[str, Any]) -> dict[str, str]:
-    """The texts of the options that were given."""
+def settled(texts: dict[str, Any]) -> dict[str, str]:
+    """The texts of the options that were given, a width as the gamma that it stands for."""
     found = {name: text for name, text in texts.items() if text is not None}
-    if {"lam", "C"} <= found.keys():
-        raise ValueError("Give --lam or --C, not both: one follows from the other.")
+    for one, other in (("lam", "C"), ("width", "gamma")):
+        if {one, other} <= found.keys():
+            raise ValueError(f"Give {option_name(one)} or {option_name(other)}, not both: one follows from the other.")
+    if "width" in found:
+        found["gamma"] = gamma_of_width(found.pop("width"))
     return found
+
+
+def gamma_of_width(text: str) -> str:
+    """The text of --gamma for that of --width: 1/(2·width) of each value."""
+    widths = parse_values("width", text)
+    for width in widths:
+        if not 0 < width < math.inf:
+            raise ValueError(f"--width {width:g}: a width is positive and finite.")
+    return ",".join(repr(1 / (2 * width)) for width in widths)
 
 
 def _gathering(function: Callable, into: str, added: list[inspect.Parameter], gather: Callable) -> Callable:

@@ -62,8 +62,9 @@ def show(page: Page, as_json: bool, results: dict[str, Any] | None = None) -> No
         return
     console = _console()
     console.print(f"[bold]{_escaped(page.title)}[/bold]")
-    if page.summary:
-        console.print(_escaped(page.summary))
+    for text in (page.source, page.summary):
+        if text:
+            console.print(_escaped(text))
     for table in page.tables:
         _print_table(console, table)
     for remark in page.remarks:

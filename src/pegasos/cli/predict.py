@@ -69,6 +69,7 @@ def training_layout(model, about) -> dict[str, Any]:
     n_features = svm_of(model).n_features_in_
     known = isinstance(names, list) and len(names) == n_features and all(isinstance(name, str) for name in names)
     return {
+        "raw": about.get("raw") is True,
         "n_features": n_features,
         "feature_names": names if known else None,
         "usual_label": label if isinstance(label, str) else None,

@@ -14,6 +14,7 @@ from pegasos.cli.options import takes_parameters, takes_table, with_examples
     "pegasos train train.csv --label species --test 0.25 --report out.html",
     "pegasos train a9a.bz2 --test a9a.t.bz2 --tol 1e-4",
     "pegasos train big.svm --stream yes --lam 1e-6 --max-iter 3 --max-time 600 -o big.safetensors",
+    "pegasos train cs303 --solver pegasos --lam 0.05 --start w1.txt",
     "pegasos train mnist --kernel rbf --C 5 -o m.safetensors --checkpoint m.part --every 30 --resume",
 )
 @takes_table
@@ -31,6 +32,7 @@ def train(
     checkpoint: options.Checkpoint = None,
     every: options.Every = None,
     resume: options.Resume = False,
+    start: options.Start = None,
     *,
     table: dict[str, Any],
     parameters: dict[str, str],
@@ -45,6 +47,7 @@ def train(
         new_estimator,
         remove_checkpoint,
         scaler_for,
+        start_vector,
         with_scaler,
     )
     from pegasos.cli.options import parse_single_values
@@ -52,19 +55,23 @@ def train(
     given = parse_single_values(parameters)
     check_scale(scale)
     test_share(test)
-    out.check_outputs(output, checkpoint, report=report, inputs=(data, test))
+    out.check_outputs(output, checkpoint, report=report, inputs=(data, test, start))
     kept = checkpoint_from(checkpoint, every, resume)
     watched = out.on_terminal() and not json
     svm = new_estimator(given, regression, seed, verbose=int(watched)).set_params(checkpoint=kept)
     source = streaming.source_for(stream, data, table, svm)
     found: Any
     if source is not None:
+        if start is not None:
+            raise ValueError("--start is for rows in memory; a file that is read in pieces takes none (--stream no).")
         model, found = streaming.fit(svm, source, test, table, scale, seed)
         results_for = streaming.results_of
     else:
-        found = with_test_part(load_labelled(data, table, regression), test, table, seed, regression)
+        found = with_test_part(
+            load_labelled(data, table, regression, raw=scale == "none"), test, table, seed, regression
+        )
         model = with_scaler(svm, scaler_for(found.X, scale))
-        results_for = partial(results_of, seconds=fit(model, found, recorded=report is not None))
+        results_for = partial(results_of, seconds=fit(model, found, report is not None, start_vector(start, model)))
     if output is not None:
         save(model, output, found, table)
     remove_checkpoint(kept, svm)
@@ -75,13 +82,13 @@ def train(
     out.note(f"model: {output}" if output else "The model is not saved; -o FILE saves it.")
 
 
-def fit(model, data, recorded: bool) -> float:
-    """Fit, with a history for figures if `recorded`; the seconds it took."""
+def fit(model, data, recorded: bool, parameters: dict[str, Any] | None = None) -> float:
+    """Fit with these parameters of `fit`, and a history for figures if `recorded`; the seconds it took."""
     from pegasos.estimators.progress import recording
 
     started = time.perf_counter()
     with recording() if recorded else nullcontext():
-        model.fit(data.X, data.y)
+        model.fit(data.X, data.y, **parameters or {})
     return time.perf_counter() - started
 
 
@@ -97,6 +104,7 @@ def save(model, path, data, table: dict[str, Any]) -> None:
         "usual_label": data.label_name if data.label_name is not None else table["label"],
         "usual_drop": list(data.left_out),
         "scaling": None if data.scaling is None else data.scaling.as_json(),
+        "raw": data.raw,
         "first_index": data.first_index,
         "command": command_line(),
     }

@@ -52,7 +52,7 @@ def tune(
     svm = checked_estimator(fixed, grid, scoring, regression, seed)
     check_scale(scale)
     out.check_outputs(output, report=report, inputs=(data,))
-    found = load_labelled(data, table, regression)
+    found = load_labelled(data, table, regression, raw=scale == "none")
     check_classes(found, regression)
     scaler = scaler_for(found.X, scale)
     model = with_scaler(svm, scaler)

@@ -13,6 +13,7 @@ from pegasos.estimators import validation
 from pegasos.estimators.predict import Predicting
 from pegasos.estimators.progress import CallbackSupportMixin
 from pegasos.kernels import KERNELS
+from pegasos.problem.sampling import SAMPLINGS
 from pegasos.solver.checkpoint import Checkpoint
 
 
@@ -53,7 +54,7 @@ class PegasosBase(CallbackSupportMixin, Predicting, Saving):
         "tol": [Interval(Real, 0, None, closed="neither"), None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
-        "sampling": [StrOptions({"shuffle", "replacement", "cyclic"})],
+        "sampling": [StrOptions(set(SAMPLINGS))],
         "average": [StrOptions({"uniform", "suffix", "weighted"}), Options(bool, {False})],
         "project": ["boolean"],
         "fit_intercept": ["boolean", StrOptions({"auto"})],

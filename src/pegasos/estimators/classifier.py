@@ -15,6 +15,7 @@ from pegasos.estimators.calibration import METHODS
 from pegasos.estimators.devices import same_kind_out, where_rows_are
 from pegasos.estimators.label_scores import OfManyLabels
 from pegasos.estimators.probabilities import GivesProbabilities
+from pegasos.estimators.start_vector import StartVector
 from pegasos.estimators.targets import ClassifierRecipe
 from pegasos.estimators.training import learn, train
 from pegasos.estimators.warm_start import missing_for_partial_fit, offered_if, unharmed_by_errors
@@ -51,6 +52,9 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
     multi_class : {"ovr", "ovo", "crammer_singer"}, default="ovr"
         One class against the rest, all pairs with a vote, or all classes in one problem (hinge only), whose loss is
         ``max over r ≠ y of max(0, 1 + f_r - f_y)``.
+    break_ties : bool, default=True
+        Whether the confidence of the pairs decides between classes with equally many votes ("ovo"); else the lowest of
+        them wins.
     solver : {"auto", "pegasos", "sdca", "dcd", "newton", "smo"}, default="auto"
         "auto" ends at the optimum, by whichever of the others suits the rows and the loss; unless `batch_size`,
         `sampling`, `average`, `project` or `max_steps` are given, which only "pegasos" has. "pegasos": the textbook
@@ -74,8 +78,8 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
         Stop after so many seconds, the certificate included. It is left out (nan) where it would take more than half.
     batch_size : int or "all", default=1
         Rows of one step; "all" is the full sub-gradient.
-    sampling : {"shuffle", "replacement", "cyclic"}, default="shuffle"
-        The order of the rows.
+    sampling : {"shuffle", "replacement", "cyclic", "subsets"}, default="shuffle"
+        The order of the rows. "subsets": `batch_size` different rows at each step, drawn anew.
     average : {False, "uniform", "suffix", "weighted"}, default="weighted"
         Which iterates the model is the mean of; False is the last iterate. "uniform": all; "weighted": all, in
         proportion to their step; "suffix": the second half. Under "sdca" any average is the mean over a pass.
@@ -175,6 +179,7 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
         **PegasosBase._parameter_constraints,
         "loss": [StrOptions(set(names("classification")))],
         "multi_class": [StrOptions({"ovr", "ovo", "crammer_singer"})],
+        "break_ties": ["boolean"],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "probability": [StrOptions(set(METHODS)), None],
         "probability_cv": ["cv_object"],
@@ -192,6 +197,7 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
         C=1.0,
         loss="hinge",
         multi_class="ovr",
+        break_ties=True,
         solver="auto",
         tol=1e-3,
         max_iter=None,
@@ -225,6 +231,7 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
         self.C = C
         self.loss = loss
         self.multi_class = multi_class
+        self.break_ties = break_ties
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -252,7 +259,7 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
     @_fit_context(prefer_skip_nested_validation=True)
     @unharmed_by_errors
     @where_rows_are
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, coef_init=None, intercept_init=None):
         """Train on the rows of X.
 
         Parameters
@@ -263,6 +270,11 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
             Labels of any one type. Of several labels a row, an array or a sparse matrix of 0 and 1, or a list of sets.
         sample_weight : array-like of shape (n_samples,), default=None
             Rows of weight 0 are left out.
+        coef_init : array-like of shape (n_columns, n_features) or (n_features,), default=None
+            The start vector w₁ of the steps of Pegasos ("pegasos", linear), within the ball ||w|| ≤ √(P₀/lam). The
+            first step has the size 1/lam and forgets it, but for the rows that it tests and for averages.
+        intercept_init : array-like of shape (n_columns,), default=None
+            The start of the intercept; 0 unless given.
 
         Returns
         -------
@@ -272,12 +284,15 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
         validation.check_supported(self)
         validation.check_combinations(self)
         recipe = ClassifierRecipe(self)
+        start = StartVector.given(self, coef_init, intercept_init)
         if multilabel.is_multilabel(y):
+            if start is not None:
+                raise ValueError("coef_init is for one label a row; of several labels a row, leave it out.")
             multilabel.fit_labels(recipe, X, y, sample_weight, started)
             return self
         given = X, y
         X, y = recipe.checked(X, y)
-        train(recipe, X, y, validation.check_weights(sample_weight, X), started)
+        train(recipe, X, y, validation.check_weights(sample_weight, X), started, start)
         if not hasattr(self, "n_support_"):
             recipe.count_support(y)
         self._calibrate(*given, sample_weight)
@@ -332,7 +347,7 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
         return decode(self._scores(X), self._scheme, len(self.classes_))
 
     def predict(self, X):
-        """Labels of the rows of X, of the type they had in `fit`; ties go to the lowest class.
+        """Labels of the rows of X, of the type they had in `fit`; equal scores go to the lowest class.
 
         Of several labels a row, what `fit` was given: an array or CSR matrix of 0 and 1, or a list of sets.
         """
@@ -346,6 +361,8 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
         scores = self._decisions(X)
         if scores.ndim == 2 and self._scheme == "crammer_singer":
             scores = with_ties(scores)
+        elif scores.ndim == 2 and self._scheme == "ovo" and not self.break_ties:
+            scores = np.rint(scores)  # the votes: confidence is below a third of one
         if scores.ndim == 1:
             places = (scores > 0).astype(np.intp)
         else:  # along neighbours in memory

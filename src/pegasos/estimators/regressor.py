@@ -70,8 +70,8 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         Stop after so many seconds, the certificate included. It is left out (nan) where it would take more than half.
     batch_size : int or "all", default=1
         Rows of one step; "all" is the full sub-gradient.
-    sampling : {"shuffle", "replacement", "cyclic"}, default="shuffle"
-        The order of the rows.
+    sampling : {"shuffle", "replacement", "cyclic", "subsets"}, default="shuffle"
+        The order of the rows. "subsets": `batch_size` different rows at each step, drawn anew.
     average : {False, "uniform", "suffix", "weighted"}, default="weighted"
         Which iterates the model is the mean of; False is the last iterate. "uniform": all; "weighted": all, in
         proportion to their step; "suffix": the second half. Under "sdca" any average is the mean over a pass.

@@ -13,6 +13,7 @@ from pegasos.estimators.checkpoint import snapshot_store
 from pegasos.estimators.features import FeatureMap, with_gamma_of
 from pegasos.estimators.progress import TaskTree, progress_shown
 from pegasos.estimators.recipe import EncodedTargets, Recipe
+from pegasos.estimators.start_vector import StartVector
 from pegasos.estimators.warm_start import without_rows
 from pegasos.utils.arrays import on_gpu, to_host
 from pegasos.utils.fingerprint import fingerprint
@@ -35,16 +36,16 @@ def placed(estimator, X, work: float = 0.0) -> PlacedRows:
     return PlacedRows(rows, on_device, rows if hasattr(rows, "indptr") else on_device)
 
 
-def train(recipe: Recipe, X, y, sample_weight, started: float) -> None:
-    """Fit the estimator of a recipe to checked rows and targets.
+def train(recipe: Recipe, X, y, sample_weight, started: float, start_vector: StartVector | None = None) -> None:
+    """Fit the estimator of a recipe to checked rows and targets, from a start vector if there is one.
 
     Everything that is fitted is stored at the end: a fit that fails leaves the model before it whole.
     """
     with threads_limited(recipe.estimator.n_jobs):
-        _train(recipe, X, y, sample_weight, started)
+        _train(recipe, X, y, sample_weight, started, start_vector)
 
 
-def _train(recipe: Recipe, X, y, sample_weight, started: float) -> None:
+def _train(recipe: Recipe, X, y, sample_weight, started: float, start_vector: StartVector | None) -> None:
     svm = recipe.estimator
     targets = recipe.encoded(y, sample_weight, X.dtype)
     problems = recipe.regularised(targets.problems)
@@ -59,6 +60,8 @@ def _train(recipe: Recipe, X, y, sample_weight, started: float) -> None:
     validation.check_batch(svm.batch_size, problems)
     key = recipe.resume_key(features, targets.attributes)
     start, rows_id, landmarks = _earlier_fit(recipe, where.rows, problems, key)
+    if start_vector is not None:
+        start = start_vector.state(recipe, problems, X.shape[1], X.dtype)
     store = snapshot_store(svm, where, problems, start, schedule.seed)
     if store is not None:  # the draws go on with the seed they began with
         schedule = replace(schedule, seed=store.seed)

@@ -36,6 +36,7 @@ class Dataset:
     first_index: int | None = None  # of LIBSVM text: whether its features count from 0 or from 1
     left_out: list[str | int] = field(default_factory=list)  # columns of a table, by name or number
     scaling: Scaling | None = None  # what the loader did to the features
+    raw: bool = False  # whether the loader was told to leave them as they are
 
     @property
     def n_features(self) -> int:

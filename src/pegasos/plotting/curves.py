@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ class Curve:
     style: str | None = None  # "line", "points", "both", "dashed", "dotted"; None: the display's own
     lower: Sequence[float] | np.ndarray | None = None
     upper: Sequence[float] | np.ndarray | None = None
+    colour: int | None = None  # the number of its colour and marker; None: its place among the curves
 
     def __post_init__(self):
         checks.same_length(f"values of the curve {self.label!r}", self.values, "its steps", self.steps)
@@ -47,6 +49,9 @@ class ConvergenceDisplay(Display):
     xlabel, ylabel : str
     logx, logy : bool
         Logarithmic axes; points that are not positive are left out there.
+    title : str, default=None
+    limits : (low, high), default=None
+        Of the y axis, for figures that are compared.
 
     Attributes
     ----------
@@ -56,7 +61,10 @@ class ConvergenceDisplay(Display):
         One for each curve, then for each bound.
     """
 
-    def __init__(self, curves, *, bound=None, ylabel="objective", xlabel="step", logx=True, logy=False):
+    def __init__(
+        self, curves, *, bound=None, ylabel="objective", xlabel="step", logx=True, logy=False, title=None, limits=None
+    ):
+        self.title, self.limits = title, limits
         self.curves = _as_curves(curves)
         self.bound = [] if bound is None else _as_curves(bound)
         self.ylabel = ylabel
@@ -113,7 +121,9 @@ class ConvergenceDisplay(Display):
             for number, curve in enumerate(self.bound):
                 shown = {"color": INK if number == 0 else series(5), **kwargs}
                 self.lines_.append(draw_curve(ax, curve, number, self.xlabel, "dashed", **shown))
-            finish_axes(ax, self.xlabel, self.ylabel, self.logx, self.logy, len(self.lines_))
+            if self.limits is not None:
+                ax.set_ylim(*self.limits)
+            finish_axes(ax, self.xlabel, self.ylabel, self.logx, self.logy, len(self.lines_), self.title)
         return self
 
 
@@ -125,6 +135,7 @@ class RuntimesDisplay(Display):
     curves : list of Curve
     xlabel, ylabel : str
     logx, logy : bool
+    title : str, default=None
 
     Attributes
     ----------
@@ -133,7 +144,8 @@ class RuntimesDisplay(Display):
     lines_ : list of Line2D
     """
 
-    def __init__(self, curves, xlabel="rows", ylabel="seconds", logx=True, logy=True):
+    def __init__(self, curves, xlabel="rows", ylabel="seconds", logx=True, logy=True, title=None):
+        self.title = title
         self.curves = _as_curves(curves)
         self.xlabel = xlabel
         self.ylabel = ylabel
@@ -146,7 +158,7 @@ class RuntimesDisplay(Display):
             self.lines_ = [
                 draw_curve(ax, curve, number, self.xlabel, "both", **kwargs) for number, curve in enumerate(self.curves)
             ]
-            finish_axes(ax, self.xlabel, self.ylabel, self.logx, self.logy, len(self.lines_))
+            finish_axes(ax, self.xlabel, self.ylabel, self.logx, self.logy, len(self.lines_), self.title)
         return self
 
 
@@ -162,6 +174,7 @@ LINES: dict[str, dict[str, Any]] = {
 def draw_curve(ax: Any, curve: Curve, number: int, xlabel: str, default: str, **kwargs: Any) -> Any:
     """Draw one curve with its band and its hints, a curve of one point as a marker."""
     style = curve.style or default
+    number = number if curve.colour is None else curve.colour
     shown: dict[str, Any] = {"color": series(number), **LINES[style]}
     if style in ("points", "both") or len(curve.steps) == 1:
         shown["marker"] = marker(number)
@@ -185,8 +198,10 @@ def _point_text(curve: Curve, place: int, xlabel: str) -> str:
     return f"{text}, between {number_text(lower)} and {number_text(upper)}"
 
 
-def finish_axes(ax: Any, xlabel: str, ylabel: str, logx: bool, logy: bool, curves: int) -> None:
-    """Set scales and labels of the axes, the grid, and a legend where there is more than one curve."""
+def finish_axes(
+    ax: Any, xlabel: str, ylabel: str, logx: bool, logy: bool, curves: int, title: str | None = None
+) -> None:
+    """Set scales and labels of the axes, the grid, the title, and a legend where there is more than one curve."""
     if logx:
         log_axis(ax.xaxis)
     if logy:
@@ -194,6 +209,8 @@ def finish_axes(ax: Any, xlabel: str, ylabel: str, logx: bool, logy: bool, curve
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     grid(ax)
+    if title:
+        ax.set_title(textwrap.fill(title, 64))
     if curves > 1:
         legend(ax, curves)
 
@@ -205,6 +222,10 @@ def legend(ax: Any, curves: int) -> None:
     else:
         longest = max(len(text) for text in ax.get_legend_handles_labels()[1])
         beside = min(max(LEGEND_LETTERS // (longest + 6), 1), 3)  # or the legend would be wider than the figure
+        title = ax.get_title(loc="left") or ax.get_title()
+        if title:  # the legend stands between the axes and the title
+            lines = -(-curves // beside)
+            ax.set_title(title, pad=6 + 13.5 * lines)
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1.01), ncols=beside, borderaxespad=0, columnspacing=1.2)
 
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from pegasos.plotting import checks
 from pegasos.plotting.hover import MOST_HINTS, hint
-from pegasos.plotting.style import SIZE, Display, contrasting, number_text, power_text, shortened, ticks
+from pegasos.plotting.style import SIZE, Display, contrasting, log_axis, number_text, power_text, shortened, ticks
 
 BEST = "#d55e00"  # outline of the best cell, a colour far from all of the map
-MISSING = "#9a9a9a"
+MISSING = "#c9c9c9"
 MOST_CELLS = 1200  # more are drawn as one raster image: each cell would be an element of the page
+BAR_STEPS = 32  # of the colour bar: each is an element of the page
 COLOURS = "YlGnBu"  # its lightness falls steadily, so that it works for colour-blind readers and in grey
 
 
@@ -32,15 +33,20 @@ class HeatmapDisplay(Display):
     value_name : str
         Name of the numbers.
     fmt : str, default=".3f"
-        Format of the number in a cell; "" leaves cells empty.
+        Format of the number in a cell; "" leaves cells empty; "auto" has as many decimals, three to five, as it takes
+        to tell the numbers apart.
     better : {"low", "high"}, default="low"
         Which cell is the best.
     per_column : bool, default=False
         Colour each column on its own scale, and outline the best of each.
     reference : array-like of shape (n_rows, n_columns), default=None
-        Published numbers, shown beside ours on hover.
+        Published numbers, written below ours in brackets, and shown on hover.
     scale : {"linear", "log"}, default="linear"
         Of the colours; "log" tells small values apart beside large ones.
+    title : str, default=None
+        Above the map; None: the name of the numbers.
+    limits : (low, high), default=None
+        The ends of the scale of colours, for maps that are compared; None: the numbers' own.
 
     Attributes
     ----------
@@ -67,6 +73,8 @@ class HeatmapDisplay(Display):
         per_column=False,
         reference=None,
         scale="linear",
+        title=None,
+        limits=None,
     ):
         checks.one_of("better", better, ("low", "high"))
         checks.one_of("scale", scale, ("linear", "log"))
@@ -78,13 +86,16 @@ class HeatmapDisplay(Display):
         self.row_name = row_name
         self.column_name = column_name
         self.value_name = value_name
-        self.fmt = fmt
+        self.fmt = telling_format(self.values) if fmt == "auto" else fmt
         self.better = better
+        self.title = title
+        self.limits = limits
         self.per_column = per_column
         self.scale = scale
 
     def plot(self, ax=None, **kwargs):
         """Draw; keyword arguments are passed to the cells, which are Rectangles."""
+        own = ax is None
         with self._drawing(ax, self._size()) as ax:
             colours = self._colours()
             self.best_ = self._best()
@@ -95,6 +106,8 @@ class HeatmapDisplay(Display):
                 self._cells(ax, colours, kwargs)
             self._outline(ax)
             self._label(ax)
+            if own:
+                self._colour_bar(ax)
         return self
 
     def _cells(self, ax: Any, colours: np.ndarray, kwargs: dict) -> None:
@@ -106,25 +119,52 @@ class HeatmapDisplay(Display):
     def _size(self) -> tuple[float, float]:
         digits = max((len(number_text(value, self.fmt)) for value in self.values.ravel()), default=4) if self.fmt else 2
         names = max(len(shortened(label)) for label in [*self.row_labels, ""]) * 0.075 + 0.5
-        width = min(names + len(self.column_labels) * max(0.36, 0.085 * digits + 0.12), 20)
-        height = 0.9 + len(self.row_labels) * 0.3
+        digits += 0 if self.reference is None else 1
+        width = min(names + 0.7 + len(self.column_labels) * max(0.36, 0.085 * digits + 0.12), 20)
+        height = 0.9 + len(self.row_labels) * (0.3 if self.reference is None else 0.4)
         return max(width, SIZE[0] * 0.7), min(max(height, 1.8), 12)
 
     def _colours(self) -> np.ndarray:
         """A colour for each cell, the better the darker."""
+        values = np.where(np.isfinite(self.values), self.values, np.nan)
+        axis = 0 if self.per_column else None
+        shares = scaled(self._on_scale(values), axis, None if self.limits is None else self._on_scale(self.limits))
+        return self._colours_of(shares)
+
+    def _on_scale(self, values: Any) -> np.ndarray:
+        """The values, or their logarithms where the scale is logarithmic."""
+        values = np.asarray(values, float)
+        if self.scale == "linear":
+            return values
+        positive = self.values[np.isfinite(self.values) & (self.values > 0)]
+        floor = positive.min() if positive.size else 1.0
+        return np.log(np.maximum(values, floor))
+
+    def _colours_of(self, shares: np.ndarray) -> np.ndarray:
+        """The colours of values at these shares of the scale; without the map's ends, near white and near black."""
         from matplotlib import colormaps
 
-        goodness = -self.values if self.better == "low" else self.values
-        if self.scale == "log":
-            positive = np.where(self.values > 0, self.values, np.nan)
-            floor = np.nanmin(positive) if np.isfinite(positive).any() else 1.0
-            logs = np.log(np.where(np.isnan(self.values), np.nan, np.maximum(self.values, floor)))
-            goodness = -logs if self.better == "low" else logs
-        goodness = np.where(np.isfinite(goodness), goodness, np.nan)
-        axis = 0 if self.per_column else None
-        return colormaps[COLOURS](
-            0.04 + 0.86 * scaled(goodness, axis)
-        )  # without the ends of the map, near white and near black
+        return colormaps[COLOURS](0.04 + 0.86 * (1 - shares if self.better == "low" else shares))
+
+    def _colour_bar(self, ax: Any) -> None:
+        """The scale of the colours beside the map; with a scale for each column only its ends are named."""
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import ListedColormap, LogNorm, Normalize
+
+        known = self.values[np.isfinite(self.values)]
+        known = known[known > 0] if self.scale == "log" else known
+        if not known.size or (known.min() == known.max() and self.limits is None):
+            return
+        low, high = (0.0, 1.0) if self.per_column else self.limits or (known.min(), known.max())
+        norm = LogNorm(low, high) if self.scale == "log" and not self.per_column else Normalize(low, high)
+        colours = ListedColormap(self._colours_of(np.linspace(0, 1, BAR_STEPS)))
+        bar = ax.figure.colorbar(ScalarMappable(norm, colours), ax=ax, fraction=0.05, pad=0.02, aspect=25)
+        bar.outline.set_visible(False)
+        bar.ax.tick_params(length=2, labelsize=7.5)
+        if self.per_column:
+            bar.set_ticks([0, 1], labels=["lowest", "highest"])
+        elif self.scale == "log":
+            log_axis(bar.ax.yaxis)
 
     def _best(self) -> list[tuple[int, int]]:
         """The best cells, of all or of each column; none where all values are equal."""
@@ -153,7 +193,13 @@ class HeatmapDisplay(Display):
         if self.fmt:
             ink = contrasting(colours[row, column]) if known else "#111111"
             written = number_text(value, self.fmt)
-            text = ax.text(column, row, written, ha="center", va="center", color=ink, fontsize=8, zorder=3)
+            published = np.nan if self.reference is None else self.reference[row, column]
+            known_too = bool(np.isfinite(published))
+            place = row - 0.16 if known_too else row
+            text = ax.text(column, place, written, ha="center", va="center", color=ink, fontsize=8, zorder=3)
+            if known_too:
+                below = f"({number_text(published, self.fmt)})"
+                ax.text(column, row + 0.22, below, ha="center", va="center", color=ink, fontsize=6.5, zorder=3)
         return cell, text
 
     def _hint(self, row: int, column: int) -> str:
@@ -166,12 +212,22 @@ class HeatmapDisplay(Display):
         return text
 
     def _outline(self, ax: Any) -> None:
-        from matplotlib.patches import Rectangle
-
+        """One line around the best cells: neighbours that are equal share it."""
+        best = np.zeros(np.add(self.values.shape, 2), bool)  # with a frame of others
         for row, column in self.best_:
-            corner = (column - 0.5 + 0.03, row - 0.5 + 0.03)
-            edge = Rectangle(corner, 0.94, 0.94, fill=False, edgecolor=BEST, linewidth=2, zorder=4)
-            ax.add_patch(edge)
+            best[row + 1, column + 1] = True
+        lines = []
+        for row, column in self.best_:
+            left, top = column - 0.5, row - 0.5
+            sides = {(-1, 0): (0, 0, 1, 0), (1, 0): (0, 1, 1, 1), (0, -1): (0, 0, 0, 1), (0, 1): (1, 0, 1, 1)}
+            for (down, right), (x, y, to_x, to_y) in sides.items():
+                apart = self.per_column and right  # each column has a best of its own
+                if apart or not best[row + 1 + down, column + 1 + right]:
+                    lines.append([(left + x, top + y), (left + to_x, top + to_y)])
+        if lines:
+            from matplotlib.collections import LineCollection
+
+            ax.add_collection(LineCollection(lines, colors=BEST, linewidths=2, zorder=4, capstyle="round"))
 
     def _label(self, ax: Any) -> None:
         rows, columns = self.values.shape
@@ -189,11 +245,25 @@ class HeatmapDisplay(Display):
         ax.set_title(textwrap.fill(self._title(), int(13 * self._size()[0])), fontsize=9)
 
     def _title(self) -> str:
-        return f"{self.value_name} ({'colours and best by column' if self.per_column else 'best outlined'})"
+        notes = ["colours and best by column" if self.per_column else "best outlined"]
+        notes += ["published in brackets"] if self.reference is not None else []
+        return f"{self.title or self.value_name} ({', '.join(notes)})"
 
 
-def scaled(values: np.ndarray, axis: int | None) -> np.ndarray:
-    """Values scaled to [0, 1], over all or per column; 0.5 where all are equal."""
+def telling_format(values: np.ndarray, least: int = 3, most: int = 5) -> str:
+    """The format with as few decimals as tell all different values apart."""
+    known = np.unique(values[np.isfinite(values)])
+    for decimals in range(least, most):
+        if len({f"{value:.{decimals}f}" for value in known}) == len(known):
+            return f".{decimals}f"
+    return f".{most}f"
+
+
+def scaled(values: np.ndarray, axis: int | None, limits: np.ndarray | None = None) -> np.ndarray:
+    """Values scaled to [0, 1], over all or per column, or between limits; 0.5 where all are equal."""
+    if limits is not None:
+        low, high = limits
+        return np.clip((np.nan_to_num(values, nan=low) - low) / ((high - low) or 1.0), 0, 1)
     known = np.where(np.isnan(values), np.inf, values)
     low = known.min(axis=axis, keepdims=True, initial=np.inf)
     high = np.where(np.isnan(values), -np.inf, values).max(axis=axis, keepdims=True, initial=-np.inf)

@@ -18,11 +18,12 @@ from pegasos.plotting.style import SIZE, Display, new_figure, styled
 
 @dataclass
 class Panel:
-    """The curves of one panel, and the name and scale of its y axis."""
+    """The curves of one panel, and the name, the scale and the ends of its y axis."""
 
     ylabel: str
     curves: Sequence[Curve]
     logy: bool = False
+    limits: tuple[float, float] | None = None
 
 
 class PathsDisplay(Display):
@@ -33,6 +34,7 @@ class PathsDisplay(Display):
     panels : Panel or list of Panel
     xlabel : str
     logx : bool, default=True
+    title : str, default=None
 
     Attributes
     ----------
@@ -43,7 +45,8 @@ class PathsDisplay(Display):
     lines_ : list of list of Line2D
     """
 
-    def __init__(self, panels, *, xlabel="λ", logx=True):
+    def __init__(self, panels, *, xlabel="λ", logx=True, title=None):
+        self.title = title
         self.panels = [panels] if isinstance(panels, Panel) else list(panels)
         if not self.panels:
             raise ValueError("panels is empty: there is nothing to draw.")
@@ -111,12 +114,23 @@ class PathsDisplay(Display):
     def _panel(self, panel: Panel, axes: Any, kwargs: dict) -> list[Any]:
         lines = [draw_curve(axes, curve, n, self.xlabel, "both", **kwargs) for n, curve in enumerate(panel.curves)]
         name = self.xlabel if axes is self.axes_[-1] else ""
-        finish_axes(axes, name, panel.ylabel, self.logx, panel.logy, len(lines))
+        if panel.limits is not None:
+            axes.set_ylim(*panel.limits)
+        first = axes is self.axes_[0]
+        named = len(lines) if first or not self._shares_names else 0  # one legend for panels of the same curves
+        finish_axes(axes, name, panel.ylabel, self.logx, panel.logy, named, self.title if first else None)
         return lines
+
+    @property
+    def _shares_names(self) -> bool:
+        """Whether all panels have curves of the same names."""
+        names = [[curve.label for curve in panel.curves] for panel in self.panels]
+        return all(own == names[0] for own in names)
 
     def _new_axes(self) -> list[Any]:
         count = len(self.panels)
         height = SIZE[1] if count == 1 else 0.4 + 1.9 * count
+        height += 0.1 * max(len(self.panels[0].curves) - 4, 0)  # a legend above the axes
         return list(new_figure((SIZE[0], height)).subplots(count, 1, sharex=True, squeeze=False)[:, 0])
 
     def _given_axes(self, ax: Any) -> list[Any]:

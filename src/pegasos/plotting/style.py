@@ -27,6 +27,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 # Small, so that text drawn at 9 points is still read on a phone, where a figure is as wide as the screen.
 SIZE = (4.8, 3.2)
 MOST_TICKS = 50  # labels along an axis
+FEW_TICKS = 16  # that have room for two lines each
 
 STYLE: dict[Any, Any] = {
     "font.size": 9.0,
@@ -47,7 +48,10 @@ STYLE: dict[Any, Any] = {
     "grid.color": MUTED,
     "grid.alpha": 0.3,
     "grid.linewidth": 0.6,
-    "legend.frameon": False,
+    "legend.frameon": True,  # a veil over what is behind it, without an edge
+    "legend.framealpha": 0.75,
+    "legend.edgecolor": "none",
+    "legend.facecolor": "white",
     "legend.fontsize": 8.5,
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
@@ -144,12 +148,23 @@ def shortened(text: str, most: int = 32) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def in_two_lines(text: str, most: int = 26) -> str:
+    """The text broken at a blank near its middle if it is longer than `most`, each line cut to 32 characters."""
+    blanks = [place for place, letter in enumerate(text) if letter == " "]
+    if len(text) <= most or not blanks:
+        return shortened(text)
+    middle = min(blanks, key=lambda place: abs(place - len(text) / 2))
+    return f"{shortened(text[:middle])}\n{shortened(text[middle + 1 :])}"
+
+
 def ticks(axis: Any, labels: Sequence[str], **kwargs: Any) -> None:
-    """Label the positions 0, 1, 2, … of an axis; of more than MOST_TICKS labels only every few."""
-    step = -(-len(labels) // MOST_TICKS)
-    axis.set_ticks(
-        range(0, len(labels), max(step, 1)), [shortened(label) for label in labels[:: max(step, 1)]], **kwargs
-    )
+    """Label the positions 0, 1, 2, … of an axis; of more than MOST_TICKS labels only every few.
+
+    Of a few labels, long ones are written in two lines, and cut only where that is not enough.
+    """
+    step = max(-(-len(labels) // MOST_TICKS), 1)
+    written = in_two_lines if len(labels) <= FEW_TICKS else shortened
+    axis.set_ticks(range(0, len(labels), step), [written(label) for label in labels[::step]], **kwargs)
 
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -110,7 +110,7 @@ class Job:
         columns["limit"] = schedule.steps(n_rows)
         columns["horizon"] = 2**62 if schedule.endless else columns["limit"]
         columns["shrink"] = 1.0
-        columns["pass_is_feasible"] = schedule.batch is None or schedule.sampling != "replacement"
+        columns["pass_is_feasible"] = schedule.batch is None or schedule.meets_all_rows
         columns["best_dual"] = -np.inf
         if not self.loss.pull_is_bounded and self.rule == Rule.PEGASOS:
             columns["step_offset"] = self._largest_curvature()[columns["row_set"]] / problems.lam

@@ -1,7 +1,8 @@
 """Seeded streams of row indices: the draws are known in advance, and the same for every column and backend.
 
 A pass is as many draws as there are rows. ``shuffle`` visits each row once a pass in a new random order, ``cyclic`` in
-the order of the data, ``replacement`` draws each time from all rows.
+the order of the data, ``replacement`` draws each time from all rows, and ``subsets`` draws for each batch so many
+different rows of all; its passes end with a batch.
 """
 
 from collections.abc import Mapping
@@ -9,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-SAMPLINGS = ("shuffle", "replacement", "cyclic")
+SAMPLINGS = ("shuffle", "replacement", "cyclic", "subsets")
+INDEPENDENT = ("replacement", "subsets")  # a pass need not meet every row
 
 
 class Stream:
@@ -19,10 +21,12 @@ class Stream:
     ----------
     rows : ndarray of int
         Rows to draw from.
-    sampling : {"shuffle", "replacement", "cyclic"}
+    sampling : {"shuffle", "replacement", "cyclic", "subsets"}
         How a pass is drawn.
     seed : int
         Seed of the generator; unused by "cyclic".
+    batch : int
+        Rows of one of the "subsets".
 
     Attributes
     ----------
@@ -30,16 +34,22 @@ class Stream:
         Whole passes handed out so far.
     """
 
-    def __init__(self, rows: np.ndarray, sampling: str, seed: int):
+    def __init__(self, rows: np.ndarray, sampling: str, seed: int, batch: int = 1):
         if sampling not in SAMPLINGS:
             raise ValueError(f"sampling must be one of {SAMPLINGS}, got {sampling!r}.")
         self.rows = rows
         self.sampling = sampling
+        self._subset = batch if sampling == "subsets" else 1
         self._generator = np.random.default_rng(seed)
         self._before_pass = self._generator.bit_generator.state  # the generator's, before the latest pass was drawn
         self._kept: np.ndarray | None = None
         self._waiting = np.empty(0, np.int64)  # drawn, not yet handed out
         self._drawn_passes = 0
+
+    @property
+    def pass_length(self) -> int:
+        """Draws of a pass: as many as there are rows, or whole subsets of at most so many."""
+        return max(len(self.rows) // self._subset, 1) * self._subset
 
     @property
     def passes(self) -> int:
@@ -53,7 +63,7 @@ class Stream:
 
     def generator_before(self, draws: int) -> Mapping | None:
         """The generator's state before the pass in which so many draws end, if that is the latest or the next one."""
-        whole = draws // len(self.rows)
+        whole = draws // self.pass_length
         if whole == self._drawn_passes:
             return self._generator.bit_generator.state
         return self._before_pass if whole == self._drawn_passes - 1 else None
@@ -63,7 +73,8 @@ class Stream:
 
         `generator` is what `generator_before` said of them; without it the passes left out are drawn.
         """
-        whole, part = divmod(draws, len(self.rows))
+        whole, part = divmod(draws, self.pass_length)
+        part += -part % self._subset  # another size of batches may have been drawn before
         if generator is None:
             for _ in range(whole):
                 self._next_pass()
@@ -88,7 +99,14 @@ class Stream:
         self._generator.bit_generator.state, self._before_pass = found["generator"], found["before_pass"]
 
     def keep(self, rows: np.ndarray) -> None:
-        """Hand out only the rows where the mask `rows` is True from now on; the draws themselves stay the same."""
+        """Hand out only the rows where the mask `rows` is True from now on; the draws themselves stay the same.
+
+        Subsets of fewer rows are others: they are drawn anew unless all rows that wait are among these.
+        """
+        if self._subset > 1:
+            self.rows = self.rows[rows[self.rows]]
+            self._waiting = self._waiting if rows[self._waiting].all() else self._waiting[:0]
+            return
         self._kept = None if rows.all() else rows
         if self._kept is not None:
             self._waiting = self._waiting[self._kept[self._waiting]]
@@ -113,6 +131,18 @@ class Stream:
             draws = self._generator.permutation(self.rows)
         elif self.sampling == "replacement":
             draws = self.rows[self._generator.integers(0, len(self.rows), len(self.rows))]
+        elif self.sampling == "subsets":
+            draws = self._subsets()
         else:
             draws = self.rows
         return draws if self._kept is None else draws[self._kept[draws]]
+
+    def _subsets(self) -> np.ndarray:
+        """The subsets of a pass, one after the other."""
+        n_rows, size = len(self.rows), self._subset
+        if size > n_rows:
+            raise ValueError(f"A subset of {size} rows cannot be drawn from {n_rows} rows.")
+        if size == 1:
+            return self.rows[self._generator.integers(0, n_rows, n_rows)]
+        choose = lambda: self._generator.choice(n_rows, size, replace=False)
+        return self.rows[np.concatenate([choose() for _ in range(n_rows // size)])]

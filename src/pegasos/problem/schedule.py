@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pegasos.backends.compiled import interpreted
+from pegasos.problem.sampling import INDEPENDENT
 from pegasos.rules.column import Average, Rule
 
 
@@ -50,6 +51,11 @@ class Schedule:
     certified: bool = True
     count_violations: bool = False
     endless: bool = False
+
+    @property
+    def meets_all_rows(self) -> bool:
+        """Whether a pass meets each row once."""
+        return self.sampling not in INDEPENDENT
 
     def draws(self, n_rows: int) -> float:
         """Draws of all steps of a column with so many rows, roughly."""

@@ -99,6 +99,7 @@ def _shown(page: Page, anchors: Anchors, several: bool) -> dict[str, Any]:
     return {
         "id": own,
         "title": page.title,
+        "source": page.source,
         "paragraphs": _paragraphs(page.summary),
         "remarks": [_remark(remark) for remark in page.remarks],
         "figures": [_figure(figure, anchors.named(prefix + figure.name)) for figure in page.figures],

@@ -39,8 +39,9 @@ class Figure:
 class Remark:
     """A labelled note, such as an error in a document."""
 
-    label: str  # "M1", "note", "warning"
+    label: str  # "The kernel", "note", "warning"
     text: str
+    code: str = ""  # of the mistake or question that it is about, for tests and programs that read the JSON
 
 
 @dataclass
@@ -55,6 +56,8 @@ class Page:
     remarks: list[Remark] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
     data: list[dict[str, Any]] = field(default_factory=list)  # name, source, rows, features, classes, fingerprint
+    source: str = ""  # the document that is studied: author, title
+    covers: list[str] = field(default_factory=list)  # codes of the items of the documents that are studied
     command: str = ""
     seconds: float | None = None
     date: str = ""  # when the results were made; if empty, the time of writing

@@ -20,6 +20,7 @@ def to_dict(page: Page) -> dict[str, Any]:
     return {
         "name": page.name,
         "title": page.title,
+        "source": page.source,
         "summary": page.summary,
         "tables": [
             {
@@ -32,7 +33,11 @@ def to_dict(page: Page) -> dict[str, Any]:
             for table in page.tables
         ],
         "figures": [{"name": f.name, "title": f.title, "caption": f.caption} for f in page.figures],
-        "remarks": [{"label": remark.label, "text": remark.text} for remark in page.remarks],
+        "remarks": [
+            {"label": remark.label, "text": remark.text} | ({"code": remark.code} if remark.code else {})
+            for remark in page.remarks
+        ],
+        "covers": page.covers,
         "settings": plain(page.settings),
         "data": plain(page.data),
         "command": page.command,

@@ -74,21 +74,22 @@ class State:
             the model's weight of it; for kernels one a training row.
         lam : float or array-like of shape (P,)
         steps : int or ndarray of shape (P,)
-            Steps that the vector counts for. The first step of all would multiply it by 0, so it counts for one.
+            Steps that the vector counts for. With 0 it is the w₁ of the very first step, which tests its rows against
+            it and then multiplies it by 0.
         """
         weights = np.asarray(weights)
         weights = weights.astype(np.result_type(weights, np.float32), copy=False)
         weights = weights[:, None] if weights.ndim == 1 else weights
         if not (np.isfinite(lam) & (np.asarray(lam) > 0)).all():
             raise ValueError(f"lam must be positive and finite, got {lam}.")
-        if np.min(steps) < 1:
-            raise ValueError(f"steps must be at least 1, got {steps}: the very first step forgets where it starts.")
+        if np.min(steps) < 0:
+            raise ValueError(f"steps must be at least 0, got {steps}.")
         columns = np.zeros(weights.shape[1], COLUMN)
         columns["place"] = np.arange(len(columns))
         columns["lam"], columns["steps"], columns["shrink"] = lam, steps, 1.0
         columns["best_dual"], columns["norm_squared"] = -np.inf, np.nan  # the rows will tell the norm
         none = np.zeros((0, 0), weights.dtype)
-        scales = (columns["lam"] * steps).astype(weights.dtype)
+        scales = (columns["lam"] * np.maximum(steps, 1)).astype(weights.dtype)
         return cls(columns, weights * scales, none, none, none, none, none, Rule.PEGASOS, Average.LAST)
 
     @classmethod

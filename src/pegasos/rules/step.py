@@ -36,9 +36,10 @@ def scale_of(column, rule):
     """The factor between the running sum and the model."""
     if rule == Rule.SDCA:
         return 1.0 / (column.lam * column.n_rows)
-    if column.steps == 0:
-        return 0.0
-    return column.shrink / (column.lam * (column.steps + column.step_offset))
+    ahead = column.steps + column.step_offset
+    if ahead == 0.0:  # before the first step S is 0, or λ times a start vector
+        ahead = 1.0
+    return column.shrink / (column.lam * ahead)
 
 
 @jit_part

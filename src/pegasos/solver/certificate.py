@@ -68,7 +68,7 @@ class Certifier:
         if state.alpha.size and state.rule != Rule.SDCA:
             unknown = ~self._at_whole_pass(columns)
             schedule = self.job.schedule
-            if schedule.batch == 1 and schedule.sampling != "replacement":  # an earlier whole pass will do
+            if schedule.batch == 1 and schedule.meets_all_rows:  # an earlier whole pass will do
                 unknown &= (columns["best_dual"] == -np.inf) | ~columns["pass_is_feasible"]
             if unknown.any():
                 chosen = state.select(unknown)
@@ -108,7 +108,7 @@ class Certifier:
         schedule = self.job.schedule
         if not schedule.certified:
             return False
-        one_by_one = schedule.batch == 1 and schedule.sampling != "replacement"
+        one_by_one = schedule.batch == 1 and schedule.meets_all_rows
         by_whole_passes = schedule.batch is None or (
             one_by_one and (columns["limit"] + done >= columns["n_rows"]).all()
         )
@@ -248,7 +248,7 @@ class Certifier:
         if self.job.schedule.batch is None:
             return begun
         whole = begun & (columns["steps"] * self.job.schedule.batch % columns["n_rows"] == 0)
-        return whole & (self.job.schedule.sampling != "replacement")
+        return whole & (self.job.schedule.meets_all_rows)
 
     def _grouped(self, parts: np.ndarray) -> np.ndarray:
         """The sum over each group of columns, for each of its columns."""

@@ -144,8 +144,8 @@ def stream_from(used: np.ndarray, schedule: Schedule, before: State | None) -> S
     """The stream of draws: a new one, or the one that `before` met a part of."""
     position = position_of(before, schedule)
     if position is None:
-        return Stream(used, schedule.sampling, schedule.seed)
-    stream = Stream(used, schedule.sampling, position.seed)
+        return Stream(used, schedule.sampling, schedule.seed, schedule.batch or 1)
+    stream = Stream(used, schedule.sampling, position.seed, schedule.batch or 1)
     stream.skip(position.draws, position.generator)
     return stream
 
@@ -168,5 +168,5 @@ def position_after(
         draws = (0 if earlier is None else earlier.draws) + int(steps[0]) * schedule.batch
         exact = earlier is None or earlier.exact
     else:
-        draws = stream.begun_passes * len(row_sets)
+        draws = stream.begun_passes * stream.pass_length
     return Position(schedule.sampling, seed, draws, bool(exact), stream.generator_before(draws))

@@ -26,6 +26,7 @@ from pegasos.solver.read_points import ReadPoints, draws_before
 from pegasos.solver.resume import position_after, stream_from
 from pegasos.solver.snapshot import PassCount, Snapshot, SnapshotStore
 from pegasos.solver.snapshot_checks import check_snapshot
+from pegasos.solver.start_vectors import StartVectors
 from pegasos.solver.stepper import Stepper
 from pegasos.utils.arrays import to_host
 
@@ -73,6 +74,7 @@ class Run:
     passes: PassCount
     stream: Stream = field(init=False)  # of the running columns
     running: State = field(init=False)
+    start_vectors: StartVectors | None = None  # until each column has taken its first step
     scores: list[np.ndarray] | None = None  # of the rows of the next large batch, where they are known
     ended_early: bool = False  # time or a callback has ended a group
     diverged: np.ndarray | None = None
@@ -128,6 +130,7 @@ class StreamSolver:
             job=job, stepper=Stepper(job), certifier=certifier,
             monitor=Monitor(self.clock, self.hooks, state.columns["zero_objective"]), state=state, start=start,
             groups=job.groups(), first_steps=state.columns["steps"].copy(), passes=PassCount(),
+            start_vectors=None if found is not None else StartVectors.of(job, state),
         )  # fmt: skip
         if found is not None:
             self._restore(run, found)
@@ -148,6 +151,9 @@ class StreamSolver:
             self._undo_if_diverged(run, take)
         else:
             take(run)
+        if run.start_vectors is not None:
+            run.scores = None
+            run.start_vectors = run.start_vectors.forgotten(run.running)
         self._settle(run, run.passes.passes > before)
         return True
 
@@ -223,13 +229,15 @@ class StreamSolver:
         run.diverged[places] = True
 
     def _up_to_stop(self, run: Run, index: np.ndarray) -> np.ndarray:
-        """Cut the stretch where a column's window is complete or its model is to be read off."""
+        """Cut the stretch where a column's window is complete or its model is to be read off, or after a first step."""
         columns, until, batch = run.running.columns, len(index), run.job.schedule.batch or 1
         if run.job.average == Average.WINDOW:
             until = draws_before(columns["window_end"], columns, run.job.weights, index, batch)
         if self.read_points is not None:
             stops = self.read_points.next(columns["place"])
             until = min(until, draws_before(stops, columns, run.job.weights, index[:until], batch))
+        if run.start_vectors is not None:
+            until = min(until, batch)
         run.stream.put_back(index[until:])
         return index[:until]
 

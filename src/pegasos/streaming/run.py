@@ -299,5 +299,5 @@ def _first_state(setting: Setting) -> StreamState:
         limits=np.minimum(limits, schedule.max_steps),
         first_steps=np.zeros(len(n_rows), np.int64),
         best_dual=np.full(len(n_rows), -np.inf),
-        dual_is_known=one_by_one and schedule.sampling != "replacement" and setting.recipe.loss.dual_is_linear,
+        dual_is_known=one_by_one and schedule.meets_all_rows and setting.recipe.loss.dual_is_linear,
     )

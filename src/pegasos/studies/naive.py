@@ -8,6 +8,8 @@ import time
 import numpy as np
 
 from pegasos import PegasosClassifier
+from pegasos.studies.base import timed
+from pegasos.textbook import violation_counts
 
 WIDTH = 2.0
 LAM = 0.1
@@ -30,17 +32,7 @@ def naive_seconds(steps: list[int], seed: int) -> list[dict]:
 
 
 def naive_loop(X, y, steps, rng) -> dict[int, float]:
-    """Kernel Pegasos that computes one kernel value at a time; seconds until each of the steps."""
-    counts = np.zeros(len(y))
-    seconds, started = {}, time.perf_counter()
-    for t in range(1, max(steps) + 1):
-        drawn = rng.integers(len(y))
-        total = 0.0
-        for row in np.flatnonzero(counts):
-            difference = X[row] - X[drawn]
-            total += counts[row] * y[row] * math.exp(-(difference @ difference) / (2 * WIDTH))
-        if t == 1 or y[drawn] * total < LAM * (t - 1):
-            counts[drawn] += 1
-        if t in steps:
-            seconds[t] = time.perf_counter() - started
-    return seconds
+    """Seconds of the textbook's count form, one kernel value at a time, for so many steps."""
+    kernel = lambda a, b: math.exp(-((a - b) @ (a - b)) / (2 * WIDTH))
+    draws = rng.integers(len(y), size=max(steps))
+    return {T: timed(lambda T=T: violation_counts(X, y, LAM, draws[:T], kernel))[1] for T in steps}

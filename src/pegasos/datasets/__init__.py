@@ -1,4 +1,4 @@
-"""Data sets by name: embedded ones, and larger ones from the folder PEGASOS_DATA or from OpenML."""
+"""Data sets by name: embedded and generated ones, and larger ones from the folder PEGASOS_DATA or from OpenML."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pegasos.datasets.stand_ins import STAND_INS
 from pegasos.io import DataError, Dataset, read
 from pegasos.io.dataset import reason
 from pegasos.io.labels import labels_from_array
@@ -29,10 +30,13 @@ class _Known:
     n_train: int | None = None  # rows of the training part, which OpenML has first
     finish: Callable[[Dataset], None] = lambda dataset: None
     image_shape: tuple[int, int] | None = None
+    instead: str = ""  # what to do where it has no download
 
 
 def _scale(dataset: Dataset, scaling: Scaling) -> None:
-    """Scale all rows, and say so in the dataset."""
+    """Scale all rows, and say so in the dataset; rows that are to stay raw stay as they are."""
+    if dataset.raw:
+        return
     dataset.scaling = scaling
     dataset.X = scaling.apply(dataset.X)
     if dataset.X_test is not None:
@@ -55,7 +59,7 @@ def _usps(dataset: Dataset) -> None:
 def _unit_rows(dataset: Dataset) -> None:
     """Rows of length 1."""
     _scale(dataset, Scaling(unit_rows=True))
-    dataset.source += ", rows scaled to length 1"
+    dataset.source += "" if dataset.raw else ", rows scaled to length 1"
 
 
 _KNOWN = {
@@ -66,17 +70,25 @@ _KNOWN = {
     "adult": _Known((("a9a_train.npz", "a9a_test.npz"), ("a9a.bz2", "a9a.t.bz2"), ("a9a", "a9a.t")), 1430, 32561),
     "news20": _Known((("news20_multiclass_train.npz",),), 1594, finish=_unit_rows),
     "rcv1": _Known((("rcv1_ccat_subset.npz",),), 1577),
-    "cs303": _Known((("cs303_train_data.txt",),)),
-    "breast-ljubljana": _Known((("breast_cancer_ljubljana.npz",),)),
+    "cs303": _Known(
+        (("cs303_train_data.txt",),),
+        instead="it is a course's file, ten numbers and 1.0 or -1.0 a line; 'cs303-like' is generated in its likeness",
+    ),
+    "breast-ljubljana": _Known(
+        (("breast_cancer_ljubljana.npz",),),
+        instead="it is made of OpenML's data set 13 (no rows with missing values, grades as numbers, standardised, "
+        "arrays X and y of 1 and -1); 'breast-like' is generated in its likeness",
+    ),
 }
 _EMBEDDED = ("digits", "breast-cancer", "iris", "wine")
-NAMES: tuple[str, ...] = (*_EMBEDDED, *_KNOWN)
+NAMES: tuple[str, ...] = (*_EMBEDDED, *STAND_INS, *_KNOWN)
 
 
-def load(name_or_path: str | os.PathLike, **options) -> Dataset:
+def load(name_or_path: str | os.PathLike, *, raw: bool = False, **options) -> Dataset:
     """Load a data set by its name (`NAMES`), or read a file with the `options` of `pegasos.io.read`.
 
-    A name is a data set even if a file is called the same; ./name is the file.
+    A name is a data set even if a file is called the same; ./name is the file. `raw` leaves the features of a known
+    set as they are: pixels from 0 to 255, for instance, which are divided by 255 otherwise.
     """
     name = os.fspath(name_or_path)
     if name not in NAMES:
@@ -85,9 +97,20 @@ def load(name_or_path: str | os.PathLike, **options) -> Dataset:
         return read(name, **options)
     asked = ReadOptions(**options)
     asked.check_no_table(name, "the labels of a known data set are its own")
-    dataset = _embedded(name) if name in _EMBEDDED else _larger(name, _KNOWN[name])
+    if name in STAND_INS:
+        dataset = STAND_INS[name]()
+    else:
+        dataset = _embedded(name, raw) if name in _EMBEDDED else _larger(name, _KNOWN[name], raw)
     asked.check_width(name, dataset.n_features)
     return dataset
+
+
+def load_or_stand_in(name: str) -> Dataset:
+    """The data set of this name, or the generated one in its likeness where it is in no folder."""
+    try:
+        return load(name)
+    except DataError:
+        return load({"cs303": "cs303-like", "breast-ljubljana": "breast-like"}[name])
 
 
 def _unknown(name: str) -> str:
@@ -96,7 +119,7 @@ def _unknown(name: str) -> str:
     return f"{name!r} is neither a file nor a known data set; {hint}: {', '.join(NAMES)}."
 
 
-def _embedded(name: str) -> Dataset:
+def _embedded(name: str, raw: bool) -> Dataset:
     """A data set that scikit-learn brings along."""
     import sklearn.datasets
 
@@ -109,13 +132,14 @@ def _embedded(name: str) -> Dataset:
         format="embedded",
         feature_names=[str(feature) for feature in bunch.feature_names],
     )
+    dataset.raw = raw
     if name == "digits":
         _scale(dataset, Scaling(divisor=16.0))
         dataset.image_shape = (8, 8)
     return dataset
 
 
-def _larger(name: str, known: _Known) -> Dataset:
+def _larger(name: str, known: _Known, raw: bool) -> Dataset:
     folder = os.environ.get(FOLDER)
     for files in known.files if folder else ():
         paths = [Path(folder or "", file) for file in files]
@@ -124,7 +148,7 @@ def _larger(name: str, known: _Known) -> Dataset:
             break
     else:
         dataset = _downloaded(name, known)
-    dataset.name = name
+    dataset.name, dataset.raw = name, raw
     if dataset.format != "text":  # float32 holds all digits of the larger sets
         dataset.X, dataset.X_test = _single(dataset.X), _single(dataset.X_test)
     dataset.image_shape = known.image_shape
@@ -174,4 +198,5 @@ def _absent(name: str, known: _Known, download: str) -> str:
     where = f"is not in the folder that {FOLDER} names ({files})"
     if not os.environ.get(FOLDER):
         where = f"is in no folder ({FOLDER} is not set)"
-    return f"The data set {name!r} {where} and {download}; put {files} into a folder and set {FOLDER} to it."
+    instead = f"; {known.instead}" if known.instead else ""
+    return f"The data set {name!r} {where} and {download}{instead}; put {files} into a folder and set {FOLDER} to it."
