@@ -35,6 +35,12 @@ class Saving(BaseEstimator):
 
         pegasos.save(self, path)
 
+    def to_sklearn(self):
+        """The fitted model as a machine of `sklearn.svm`; see `pegasos.to_sklearn`."""
+        import pegasos
+
+        return pegasos.to_sklearn(self)
+
 
 class PegasosBase(CallbackSupportMixin, Predicting, Saving):
     """The parameters that all estimators have; what follows from them is in `Recipe`."""
