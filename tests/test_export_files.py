@@ -196,7 +196,7 @@ def test_probabilities_of_svm_train(tmp_path, first):
     model = pegasos.load_libsvm(path)
     np.testing.assert_array_equal(model.classes_, [-3, 4])
     np.testing.assert_allclose(model.predict_proba(rows)[:, np.searchsorted([-3, 4], order)], theirs, atol=5e-3)
-    # LIBSVM couples the probabilities of pairs to 0.005 / k, those of two classes too before version 3.30
+    # ours are coupled to 0.005 / k, as scikit-learn's
 
 
 @needs_liblinear

@@ -6,7 +6,7 @@ from importlib.metadata import version
 __all__ = [
     "Checkpoint", "CheckpointError", "ModelFormatError", "PegasosClassifier", "PegasosRegressor", "PegasosSearchCV",
     "__version__", "from_sklearn", "load", "load_liblinear", "load_libsvm", "save", "save_liblinear", "save_libsvm",
-    "to_sklearn",
+    "to_onnx", "to_sklearn",
 ]  # fmt: skip
 
 _HOMES = {
@@ -22,6 +22,7 @@ _HOMES = {
     "load_libsvm": "pegasos.export.libsvm",
     "save_liblinear": "pegasos.export.liblinear",
     "save_libsvm": "pegasos.export.libsvm",
+    "to_onnx": "pegasos.export.onnx_file",
     "to_sklearn": "pegasos.export.handover",
     "save": "pegasos.storage",
 }

@@ -7,16 +7,19 @@ import typer
 
 from pegasos.cli.options import with_examples
 
-FORMATS = {"libsvm": "save_libsvm", "liblinear": "save_liblinear"}
-ENDINGS: dict[str, str] = {}
+FORMATS = {"onnx": "to_onnx", "libsvm": "save_libsvm", "liblinear": "save_liblinear"}
+ENDINGS = {".onnx": "onnx"}
 
 
-@with_examples("pegasos export model.safetensors out.model --format libsvm")
+@with_examples(
+    "pegasos export model.safetensors model.onnx",
+    "pegasos export model.safetensors out.model --format libsvm",
+)
 def export(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `pegasos train -o` saved.")],
     output: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
     format: Annotated[
-        str | None, typer.Option("--format", metavar="NAME", help=f"One of {', '.join(FORMATS)}.")
+        str | None, typer.Option("--format", metavar="NAME", help=f"One of {', '.join(FORMATS)}; onnx by the ending.")
     ] = None,
 ) -> None:
     """Write a saved model in the format of another program."""
@@ -30,3 +33,4 @@ def export(
         raise ValueError(f"--format {name!r} is not known; choose from {', '.join(FORMATS)}.")
     out.check_outputs(output, inputs=(model,))
     getattr(pegasos, FORMATS[name])(pegasos.load(model), output)
+    out.note(f"{output} written.")
