@@ -68,7 +68,9 @@ def _with_support(found: Described):
     parameters["kernel"] = kernel.name
     if found.classes is None:
         machine: Any = SVR(**parameters)
-        counts, coefficients, intercept = [found.coefficients.shape[1]], found.coefficients, found.intercept  # type: ignore[union-attr]
+        coefficients: Any = found.coefficients
+        counts: Any = [coefficients.shape[1]]
+        intercept = found.intercept
         vectors, support = found.vectors, found.support
         arrays: dict[str, Any] = {}
     else:

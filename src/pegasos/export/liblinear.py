@@ -171,7 +171,8 @@ def _restore_logistic(model, weights: np.ndarray, intercept: np.ndarray) -> None
 
 
 def _restore_outliers(model, weights: np.ndarray, intercept: np.ndarray) -> None:
-    arrays = {"support_": np.zeros(1, np.int32), "n_support_": np.ones(1, np.int32), "n_iter_": np.zeros(1, np.int64)}
+    arrays: dict[str, Any] = {"support_": np.zeros(1, np.int32), "n_support_": np.ones(1, np.int32)}
+    arrays["n_iter_"] = np.zeros(1, np.int64)
     arrays |= {"dual_coef_": np.ones((1, 1)), "intercept_": intercept}
     state.restore(model, state.FittedMachine(LinearKernel(), weights, (1, weights.shape[1]), None, arrays))
 

@@ -102,7 +102,7 @@ def _proto(model: Described, given: np.dtype):
     outputs = []
     for name, made in names.items():
         graph.nodes.append(helper.make_node("Identity", [made], [name], name=f"output_{name}"))
-        shape = ["rows", *width_of(model, name)]
+        shape: list[Any] = ["rows", *width_of(model, name)]
         outputs.append(helper.make_tensor_value_info(name, kinds[(label if name == "label" else given).name], shape))
     rows = helper.make_tensor_value_info("X", kinds[given.name], ["rows", model.n_features])
     body = helper.make_graph(graph.nodes, "pegasos", [rows], outputs, graph.constants)

@@ -175,7 +175,7 @@ class _Emitter:
             return self.largest(self.cast(self.near_the_largest(scores), self.type)), scores, None
         chances = None
         if model.loss == "log_loss":
-            chances = add("Softmax", add("Neg", add("Softplus", add("Neg", scores))), axis=-1)
+            chances = add("Softmax", self.log_sigmoid(scores), axis=-1)
         return self.largest(scores), scores, chances
 
     def of_two(self, scores: str) -> tuple[str, str, str | None]:
@@ -199,6 +199,12 @@ class _Emitter:
             return places, decisions, None
         column = add("Reshape", later, self.nodes.constant(np.array([-1, 1], np.int64)))
         return places, decisions, add("Concat", add("Sub", self.number(1), column), column, axis=1)
+
+    def log_sigmoid(self, scores: str) -> str:
+        """min(s, 0) - log(1 + exp(-|s|)); onnxruntime's Softplus knows no double."""
+        add = self.nodes.add
+        tail = add("Log", add("Add", add("Exp", add("Neg", add("Abs", scores))), self.number(1)))
+        return add("Sub", add("Min", scores, self.number(0)), tail)
 
     def largest(self, values: str) -> str:
         """Where each row is largest, the first of several places."""
