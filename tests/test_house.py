@@ -28,7 +28,7 @@ LAYERS = [
     ["svm"],
     ["search"],
     ["model_selection"],
-    ["storage", "io"],
+    ["storage", "io", "export"],
     ["datasets"],
     ["streaming", "distributed", "plotting"],
     ["report"],

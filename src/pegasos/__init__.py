@@ -5,7 +5,8 @@ from importlib.metadata import version
 
 __all__ = [
     "Checkpoint", "CheckpointError", "ModelFormatError", "PegasosClassifier", "PegasosRegressor", "PegasosSearchCV",
-    "__version__", "load", "save",
+    "__version__", "from_sklearn", "load", "load_liblinear", "load_libsvm", "save", "save_liblinear", "save_libsvm",
+    "to_onnx", "to_sklearn",
 ]  # fmt: skip
 
 _HOMES = {
@@ -15,7 +16,14 @@ _HOMES = {
     "PegasosRegressor": "pegasos.estimators",
     "PegasosSearchCV": "pegasos.search",
     "ModelFormatError": "pegasos.storage",
+    "from_sklearn": "pegasos.svm.sklearn_machines",
     "load": "pegasos.storage",
+    "load_liblinear": "pegasos.export.liblinear",
+    "load_libsvm": "pegasos.export.libsvm",
+    "save_liblinear": "pegasos.export.liblinear",
+    "save_libsvm": "pegasos.export.libsvm",
+    "to_onnx": "pegasos.export.onnx_file",
+    "to_sklearn": "pegasos.export.handover",
     "save": "pegasos.storage",
 }
 

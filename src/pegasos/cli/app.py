@@ -10,6 +10,7 @@ import typer
 
 from pegasos.cli.classify import classify
 from pegasos.cli.compare import compare
+from pegasos.cli.export import export
 from pegasos.cli.info import info
 from pegasos.cli.predict import predict
 from pegasos.cli.resampling import bootstrap, permute
@@ -31,7 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for command in (train, predict, classify, tune, permute, bootstrap, compare, study, watch, info, warmup):
+for command in (train, predict, classify, tune, permute, bootstrap, compare, study, watch, info, export, warmup):
     app.command(epilog=command.examples)(command)  # type: ignore[union-attr]
 
 

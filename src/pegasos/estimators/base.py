@@ -36,6 +36,18 @@ class Saving(BaseEstimator):
 
         pegasos.save(self, path)
 
+    def to_onnx(self, path=None, *, dtype=None):
+        """The fitted model as an ONNX graph, written to `path` if that is given; see `pegasos.to_onnx`."""
+        import pegasos
+
+        return pegasos.to_onnx(self, path, dtype=dtype)
+
+    def to_sklearn(self):
+        """The fitted model as a machine of `sklearn.svm`; see `pegasos.to_sklearn`."""
+        import pegasos
+
+        return pegasos.to_sklearn(self)
+
 
 class PegasosBase(CallbackSupportMixin, Predicting, Saving):
     """The parameters that all estimators have; what follows from them is in `Recipe`."""

@@ -194,4 +194,4 @@ def _classes(path: Path, header: container.Header, fields: Record) -> np.ndarray
         if stored.nbytes > MOST_CLASS_BYTES:
             return None
         arrays[labels.TENSOR] = container.read_one(path, labels.TENSOR)
-    return labels.unpack(Record(fields.take("classes", dict), "the classes"), Tensors(arrays))
+    return labels.unpack(Record(fields.take("classes", dict), "the classes"), Tensors(arrays), ordered=False)

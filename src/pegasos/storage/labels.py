@@ -31,8 +31,8 @@ def _texts(labels: list) -> list[str]:
     return [label.decode("latin-1") if isinstance(label, bytes) else str(label) for label in labels]
 
 
-def unpack(entry: Record, tensors: Tensors) -> np.ndarray:
-    """The class labels, of the type they had; sorted and different from each other, or ModelFormatError."""
+def unpack(entry: Record, tensors: Tensors, *, ordered: bool = True) -> np.ndarray:
+    """The class labels, of the type they had; different from each other, and sorted unless not `ordered`."""
     classes = _of_strings(entry) if "labels" in entry else _of_numbers(entry, tensors)
     entry.done()
     if len(classes) < 2:
@@ -40,6 +40,8 @@ def unpack(entry: Record, tensors: Tensors) -> np.ndarray:
     if classes.dtype.kind == "f" and not np.isfinite(classes).all():
         raise ModelFormatError("a class label is NaN or infinite")
     order = np.unique(classes)
+    if not ordered and len(order) == len(classes):
+        return classes
     if len(order) != len(classes) or not _equal(order, classes):
         raise ModelFormatError("its classes are not sorted and different from each other")
     return classes

@@ -70,7 +70,8 @@ def unpack(name: str, fields: Record, tensors: Tensors):
     n_iter, kernel = fields.take_integer("n_iter", 0, 2**63 - 1), unpack_kernel(fields)
     n_classes = 0
     if name in CLASSIFIERS:
-        model.classes_ = labels.unpack(Record(fields.take("classes", dict), "the classes"), tensors)
+        entry = Record(fields.take("classes", dict), "the classes")
+        model.classes_ = labels.unpack(entry, tensors, ordered=False)  # those of LIBSVM's files are in any order
         n_classes = len(model.classes_)
     if isinstance(model, LinearMachine):
         if not kernel.is_linear:
@@ -96,9 +97,9 @@ def unpack(name: str, fields: Record, tensors: Tensors):
     return model
 
 
-def _certificate(tensors: Tensors, n_columns: int, needed: bool) -> dict[str, np.ndarray]:
-    """How far the fit was from the optimum; `needed` says that it has to be known."""
-    if not needed and "objective_" not in tensors:
+def _certificate(tensors: Tensors, n_columns: int) -> dict[str, np.ndarray]:
+    """How far the fit was from the optimum, where that is known."""
+    if "objective_" not in tensors:
         return {}
     found = {name: tensors.take(name, DOUBLE, (n_columns,), finite=False) for name in state.CERTIFICATE}
     return found | {"converged_": tensors.take_counts("converged_", INT32, (n_columns,))}
@@ -111,7 +112,7 @@ def _linear_arrays(model, tensors: Tensors, n_features: int, n_classes: int) -> 
     arrays = {"coef_": tensors.take("coef_", DOUBLE, shape)}
     if model.fit_intercept:
         arrays["intercept_"] = tensors.take("intercept_", DOUBLE, (n_columns,))
-    return arrays | _certificate(tensors, n_classes if grouped else n_columns, True)
+    return arrays | _certificate(tensors, n_classes if grouped else n_columns)
 
 
 def _arrays(model, tensors: Tensors, kernel, n_features: int, n_classes: int) -> dict[str, np.ndarray]:
@@ -142,4 +143,4 @@ def _arrays(model, tensors: Tensors, kernel, n_features: int, n_classes: int) ->
         n_state = n_features if model.n_landmarks is None else n_support
         for part, size in (("sums", n_state), ("products", n_state), ("numbers", 5)):
             arrays[f"online.{part}"] = tensors.take(f"online.{part}", DOUBLE, (size,))
-    return arrays | _certificate(tensors, n_columns, False)
+    return arrays | _certificate(tensors, n_columns)

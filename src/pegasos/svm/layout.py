@@ -120,3 +120,14 @@ def pair_weights(dual_coef, counts: np.ndarray, support_vectors):
         second = safe_sparse_dot(dual_coef[[i], of[j]], support_vectors[of[j]])
         found.append(first + second)
     return vstack(found, format="csr") if issparse(found[0]) else np.vstack(found)
+
+
+def of_each_pair(dual_coef: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Coefficients of all support vectors in each pair, shape (n_pairs, n_support)."""
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    of = [slice(first, last) for first, last in pairwise(ends)]
+    found = np.zeros((len(counts) * (len(counts) - 1) // 2, dual_coef.shape[1]))
+    for number, i, j in pairs(len(counts)):
+        found[number, of[i]] = dual_coef[j - 1, of[i]]
+        found[number, of[j]] = dual_coef[i, of[j]]
+    return found

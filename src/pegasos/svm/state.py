@@ -90,9 +90,10 @@ def restore(machine: KernelMachine, parts: FittedMachine) -> None:
 def linear_arrays_of(machine: LinearMachine) -> dict[str, np.ndarray]:
     """The arrays of a fitted linear machine; without an intercept there is none."""
     names = ("coef_", *CERTIFICATE)
-    arrays = {name: getattr(machine, name) for name in names}
+    arrays = {name: getattr(machine, name) for name in names if hasattr(machine, name)}
     arrays["coef_"] = arrays["coef_"].toarray() if issparse(arrays["coef_"]) else arrays["coef_"]
-    arrays["converged_"] = machine.converged_.astype(np.int32)
+    if hasattr(machine, "converged_"):  # not of a machine that was fitted elsewhere
+        arrays["converged_"] = machine.converged_.astype(np.int32)
     if machine.fit_intercept:
         arrays["intercept_"] = machine.intercept_
     return arrays
@@ -102,7 +103,8 @@ def restore_linear(machine: LinearMachine, arrays: dict[str, np.ndarray], n_iter
     """Give a linear machine these fitted attributes."""
     for name, value in arrays.items():
         setattr(machine, name, value)
-    machine.converged_ = arrays["converged_"].astype(bool)
+    if "converged_" in arrays:
+        machine.converged_ = arrays["converged_"].astype(bool)
     if "intercept_" not in arrays:
         machine.intercept_ = 0.0
     machine.n_iter_ = n_iter
