@@ -29,10 +29,10 @@ def page() -> str:
         "from pegasos import PegasosClassifier, textbook",
         "",
         "draws = textbook.draws_of(len(X), 1000, random_state=0)",
-        "w = textbook.last_of(textbook.pegasos(X, y, 0.01, draws))          # y of ±1",
-        'fast = PegasosClassifier(solver="pegasos", lam=0.01, max_steps=1000, sampling="replacement", average=False,',
-        "                         fit_intercept=False, random_state=0).fit(X, y)",
-        "fast.coef_[0] - w                                                  # zeros, but for rounding",
+        "w = textbook.last_of(textbook.pegasos(X, y, 0.01, draws))  # y of ±1",
+        'settings = {"lam": 0.01, "max_steps": 1000, "sampling": "replacement", "average": False, "random_state": 0}',
+        'fast = PegasosClassifier(solver="pegasos", fit_intercept=False, **settings).fit(X, y)',
+        "fast.coef_[0] - w  # zeros, but for rounding",
         "```\n",
     ]
     for name, title in FILES.items():
