@@ -16,6 +16,8 @@ import numpy as np
 from pegasos.rules.column import COLUMN, Average, Rule
 from pegasos.utils.arrays import to_device_of, to_host
 
+LAID_OUT = ("sums", "weighted", "previous", "alpha", "violations")  # arrays that the kind of rows gives their order
+
 
 class Position(NamedTuple):
     """How far the columns are in a stream of draws; `sampling.Stream` goes on from here."""
@@ -221,6 +223,14 @@ class State:
     def to_host(self) -> State:
         """The same state on the host: this very one, or a copy."""
         return self._moved(to_host)
+
+    def in_order_of(self, like: State) -> State:
+        """The same state, its arrays in the order in memory of another's: this very one where they are."""
+        layouts = {name: "C" if getattr(like, name).flags.c_contiguous else "F" for name in LAID_OUT}
+        found = {name: np.asarray(getattr(self, name), order=layout) for name, layout in layouts.items()}
+        if found["sums"] is not self.sums and self.alpha_in_sums:
+            found["alpha"] = found["sums"][: self.alpha.shape[0]]
+        return replace(self, **found)
 
     def _moved(self, move) -> State:
         sums = move(self.sums)
