@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -226,8 +226,10 @@ class State:
 
     def in_order_of(self, like: State) -> State:
         """The same state, its arrays in the order in memory of another's: this very one where they are."""
-        layouts = {name: "C" if getattr(like, name).flags.c_contiguous else "F" for name in LAID_OUT}
-        found = {name: np.asarray(getattr(self, name), order=layout) for name, layout in layouts.items()}
+        found: dict[str, Any] = {}
+        for name in LAID_OUT:
+            rows_first = getattr(like, name).flags.c_contiguous
+            found[name] = np.asarray(getattr(self, name), order="C" if rows_first else "F")
         if found["sums"] is not self.sums and self.alpha_in_sums:
             found["alpha"] = found["sums"][: self.alpha.shape[0]]
         return replace(self, **found)
