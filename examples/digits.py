@@ -1,4 +1,9 @@
-"""Train on scikit-learn's embedded digits and show test error, time and certificate side by side."""
+"""
+A first run on the digits
+=========================
+
+Train on scikit-learn's embedded digits and show test error, time and certificate side by side.
+"""
 
 import warnings
 from time import perf_counter

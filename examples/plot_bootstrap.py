@@ -33,7 +33,8 @@ print(f"{1001 + len(X)} fits of {len(X)} × {X.shape[1]} in {time.perf_counter()
 # %%
 # Which features matter
 # ---------------------
-# Intervals in blue do not contain 0: these features speak for benign (right) or malignant (left) in nearly all resamples.
+# Intervals in blue do not contain 0: these features speak for benign (right) or malignant (left) in nearly all
+# resamples.
 
 low, high = resampled.interval("coef", method="bca")[:, 0]
 coef = resampled.estimate["coef"][0]

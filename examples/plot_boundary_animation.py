@@ -9,8 +9,9 @@ how the certified gap closes.
 # %%
 # One run, many models
 # --------------------
-# With ``warm_start=True`` a fit goes on where the last one ended, so that all frames belong to one run of the algorithm;
-# ``max_steps`` counts the further steps. The last iterate is shown, not an average, because it moves the most.
+# With ``warm_start=True`` a fit goes on where the last one ended, so that all frames belong to one run of the
+# algorithm; ``max_steps`` counts the further steps. The last iterate is shown, not an average, because it moves the
+# most.
 
 import warnings
 
@@ -40,14 +41,14 @@ print(f"after {model.t_[0]} steps: objective {objectives[-1]:.4f}, at most {gaps
 # %%
 # The run as an animation
 # -----------------------
-# The boundary is the thick line, the margins where the score is ±1 are dashed, and rings are the support vectors. On the
-# right the objective, and the bound below which no model can be: the optimum lies in between.
+# The boundary is the thick line, the margins where the score is ±1 are dashed, and rings are the support vectors. On
+# the right the objective, and the bound below which no model can be: the optimum lies in between.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained", width_ratios=(1.4, 1))
 
 
 def draw(number):
-    scores, support, objective, gap = frames[number]
+    scores, support, _, gap = frames[number]
     left.clear()
     left.contourf(across, up, np.clip(scores, -2, 2), np.linspace(-2, 2, 21), cmap="RdBu_r", alpha=0.5)
     left.contour(across, up, scores, [-1, 0, 1], colors="black", linewidths=(1, 2.2, 1), linestyles=("--", "-", "--"))

@@ -10,8 +10,8 @@ seen, with the folds of that as columns of the same run.
 # Three ways
 # ----------
 # ``probability="sigmoid"`` fits Platt's sigmoid to the scores, "isotonic" a rising step function, and
-# ``loss="log_loss"`` is logistic regression with a kernel, which needs no calibration. ``predict`` goes by the scores in
-# any case.
+# ``loss="log_loss"`` is logistic regression with a kernel, which needs no calibration. ``predict`` goes by the scores
+# in any case.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +22,9 @@ from sklearn.model_selection import train_test_split
 from pegasos import PegasosClassifier
 from pegasos.plotting import ReliabilityDisplay
 
-X, y = make_classification(6000, 10, n_informative=6, n_clusters_per_class=3, flip_y=0.15, class_sep=0.6, random_state=0)
+X, y = make_classification(
+    6000, 10, n_informative=6, n_clusters_per_class=3, flip_y=0.15, class_sep=0.6, random_state=0
+)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=1500, random_state=0)
 rbf = dict(kernel="rbf", gamma=0.1, C=1.0)
 models = {

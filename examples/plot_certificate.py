@@ -41,7 +41,9 @@ for solver, average, colour in (("pegasos", "weighted", 0), ("sdca", False, 1)):
     ]  # fmt: skip
     gaps = np.array([fit.dual_gap_[0] for fit in fits])
     distances = np.array([fit.objective_[0] for fit in fits]) - best.objective_[0]
-    print(f"{solver}: never above its gap: {(distances <= gaps).all()}, gap / distance {np.median(gaps / distances):.1f}")
+    print(
+        f"{solver}: never above its gap: {(distances <= gaps).all()}, gap / distance {np.median(gaps / distances):.1f}"
+    )
     curves += [
         Curve(f"{solver}: certified gap", passes, gaps, "dashed", colour=colour),
         Curve(f"{solver}: true distance", passes, distances, "both", colour=colour),
@@ -55,8 +57,8 @@ ConvergenceDisplay(
 plt.show()
 
 # %%
-# By default a fit chooses its solver and ends as soon as the gap is at most ``tol`` times the objective of the model that
-# is zero everywhere, 1 for the hinge loss.
+# By default a fit chooses its solver and ends as soon as the gap is at most ``tol`` times the objective of the model
+# that is zero everywhere, 1 for the hinge loss.
 
 model = PegasosClassifier(lam=lam).fit(X, y)
 print(f"relative gap {model.relative_gap_[0]:.1e}, converged {model.converged_[0]}")

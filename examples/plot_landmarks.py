@@ -46,7 +46,8 @@ print(f"exact: {exact_score:.2%} in {exact_seconds:.2f} s")
 
 counts = [10, 20, 50, 100, 200, 400, 800]
 found = {
-    name: np.array([measured(n_landmarks=count, landmarks=name) for count in counts]) for name in ("uniform", "k-means++")
+    name: np.array([measured(n_landmarks=count, landmarks=name) for count in counts])
+    for name in ("uniform", "k-means++")
 }
 for count, (seconds, score) in zip(counts, found["uniform"], strict=True):
     print(f"{count:4} landmarks: {score:.2%} in {seconds:.2f} s")
@@ -54,8 +55,8 @@ for count, (seconds, score) in zip(counts, found["uniform"], strict=True):
 # %%
 # Where it pays
 # -------------
-# Some hundred landmarks come close to the exact model. With only 4000 rows the exact kernel is quick as well; what grows
-# with the square of the rows is its matrix, which landmarks do without.
+# Some hundred landmarks come close to the exact model. With only 4000 rows the exact kernel is quick as well; what
+# grows with the square of the rows is its matrix, which landmarks do without.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.6), layout="constrained")
 for name, values in found.items():

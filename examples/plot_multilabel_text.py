@@ -8,8 +8,8 @@ Each text may have several labels, or none. All labels are columns over the same
 # %%
 # Texts
 # -----
-# Made up here, so that nothing has to be downloaded: 40 topics have favourite words, and each text mixes the words of one
-# to three topics with words that anyone uses.
+# Made up here, so that nothing has to be downloaded: 40 topics have favourite words, and each text mixes the words of
+# one to three topics with words that anyone uses.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,8 +46,8 @@ X_train, X_test = vectorizer.fit_transform(train_texts), vectorizer.transform(te
 model = PegasosClassifier(C=10).fit(X_train, train_labels)
 predicted = model.predict(X_test)
 print(f"rows {X_train.shape[0]} × {X_train.shape[1]}, {len(model.classes_)} labels, converged {model.converged_.all()}")
-print("true:     ", sorted(test_labels[0]))
-print("predicted:", sorted(predicted[0]))
+print("true:     ", sorted(test_labels[1]))
+print("predicted:", sorted(predicted[1]))
 
 # %%
 # The best labels of each text, with their scores, without the scores of all labels in memory at once:

@@ -29,7 +29,7 @@ plane = np.column_stack([across.ravel(), up.ravel()])
 
 fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.5), layout="constrained", sharey=True)
 for ax, nu in zip(axes, (0.01, 0.05, 0.2), strict=True):
-    model = OneClassSVM(nu=nu, gamma=0.5).fit(ordinary)
+    model = OneClassSVM(nu=nu, gamma=0.2).fit(ordinary)
     outside = model.predict(ordinary) == -1
     caught = model.predict(strange) == -1
     ax.contourf(across, up, model.decision_function(plane).reshape(across.shape), 15, cmap="Blues", alpha=0.6)
@@ -44,10 +44,10 @@ plt.show()
 # %%
 # Learning as rows arrive
 # -----------------------
-# With landmarks in the place of all rows the machine learns online: each call of ``partial_fit`` takes further rows, and
-# none is kept.
+# With landmarks in the place of all rows the machine learns online: each call of ``partial_fit`` takes further rows,
+# and none is kept.
 
-online = OneClassSVM(nu=0.05, gamma=0.5, n_landmarks=50, random_state=0)
+online = OneClassSVM(nu=0.05, gamma=0.2, n_landmarks=50, random_state=0)
 shares = []
 for _ in range(40):
     online.partial_fit(ordinary[rng.choice(len(ordinary), 150)])

@@ -31,8 +31,8 @@ scans = rng.normal(size=(N_SCANS, *SHAPE)) + SIGNAL * near * sign
 # %%
 # A kernel matrix for each sphere
 # -------------------------------
-# The voxels of a sphere give a matrix of 60 × 60 inner products of the scans. All folds and permutations are columns over
-# it: 1005 fits a sphere, while the matrix stays in the processor's cache.
+# The voxels of a sphere give a matrix of 60 × 60 inner products of the scans. All folds and permutations are columns
+# over it: 1005 fits a sphere, while the matrix stays in the processor's cache.
 
 model = PegasosClassifier(kernel="precomputed")
 voxels, centres = scans.reshape(N_SCANS, -1), places.reshape(-1, 3)

@@ -8,8 +8,8 @@ Rows that do not fit into memory are read in windows, several times over and in 
 # %%
 # A file
 # ------
-# An array file of 49 MB, written here piece by piece; some thirty megabytes of rows are in memory together. It may as well
-# be LIBSVM text, CSV, Parquet or HDF5, and larger than the memory there is.
+# An array file of 49 MB, written here piece by piece; some thirty megabytes of rows are in memory together. It may as
+# well be LIBSVM text, CSV, Parquet or HDF5, and larger than the memory there is.
 
 import tempfile
 from pathlib import Path
@@ -33,8 +33,8 @@ print(f"{path.stat().st_size / 1e6:.0f} MB in {path.name}")
 # %%
 # Train on it
 # -----------
-# The first reading finds classes, features and counts; then come the passes. After passes 1, 2, 4, … one more reading gives
-# objective and gap over all rows, and the run ends where the gap is small enough.
+# The first reading finds classes, features and counts; then come the passes. After passes 1, 2, 4, … one more reading
+# gives objective and gap over all rows, and the run ends where the gap is small enough.
 
 model = streaming.fit(PegasosClassifier(lam=1e-3, tol=0.02, random_state=0), path)
 print(f"after {model.t_[0] / N_ROWS:.0f} passes: objective {model.objective_[0]:.4f}, gap {model.dual_gap_[0]:.4f}")

@@ -8,8 +8,8 @@ From data to a model whose parameters were chosen by cross-validation, a look at
 # %%
 # Ten lines
 # ---------
-# The digits come with scikit-learn. :class:`~pegasos.PegasosSearchCV` takes the place of ``GridSearchCV``: all values of
-# C, all folds and all classes of a kernel are trained in one run, and the best candidate is fitted on all rows.
+# The digits come with scikit-learn. :class:`~pegasos.PegasosSearchCV` takes the place of ``GridSearchCV``: all values
+# of C, all folds and all classes of a kernel are trained in one run, and the best candidate is fitted on all rows.
 
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split

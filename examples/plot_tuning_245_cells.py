@@ -8,8 +8,8 @@ Seven widths, seven values of λ and five lengths of training, each by five-fold
 # %%
 # Which of them share work
 # ------------------------
-# The values of λ, the folds and the ten classes are columns of one run. Shorter trainings are read off as the longest one
-# passes by, so that the five values of ``max_steps`` cost their scores alone. What is left are seven kernels, whose
+# The values of λ, the folds and the ten classes are columns of one run. Shorter trainings are read off as the longest
+# one passes by, so that the five values of ``max_steps`` cost their scores alone. What is left are seven kernels, whose
 # matrices come from one product of the rows.
 
 import time
@@ -39,7 +39,7 @@ print(f"best: {search.best_params_}, {search.best_score_:.2%} right")
 # %%
 # Errors over λ and T
 # -------------------
-# At the best width: with few steps a large λ is better, because the steps 1/(λt) of a small one are still too long.
+# At the best width: after a few steps no model is good; how good it becomes with more of them depends on λ.
 
 import matplotlib.pyplot as plt
 

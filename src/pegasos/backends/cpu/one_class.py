@@ -11,8 +11,8 @@ def one_class_steps(order, indptr, indices, values, weights, nu, sums, products,
 
     w = sums / t after t steps, and ``t·sums - products`` is the sum of all `sums` so far, which the weighted average of
     w is made of. A step of the offset r is multiplied by the mean squared norm of the rows, since r is of the size of
-    scores, and divided by t + 1 / nu, so that no row moves r by more than that size: with 1 / t alone the first row would
-    bring r to about -1 / nu times it, from where sums of 1 / t take for ever to come back.
+    scores, and divided by t + 1 / nu, so that no row moves r by more than that size: with 1 / t alone the first row
+    would bring r to about -1 / nu times it, from where sums of 1 / t take for ever to come back.
 
     Parameters
     ----------
