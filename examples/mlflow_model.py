@@ -2,7 +2,8 @@
 A model in MLflow
 =================
 
-A fitted estimator is a scikit-learn model to MLflow: its scikit-learn flavour logs it, and loads it again.
+A fitted estimator is a scikit-learn model to MLflow: its scikit-learn flavour logs it,
+and loads it again.
 
     python examples/mlflow_model.py
 """
@@ -29,13 +30,27 @@ def main() -> None:
     X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0)
     with tempfile.TemporaryDirectory() as folder:
         mlflow.set_tracking_uri(f"sqlite:///{Path(folder) / 'runs.db'}")
-        mlflow.set_experiment(experiment_id=mlflow.create_experiment("digits", Path(folder, "artifacts").as_uri()))
+        mlflow.set_experiment(
+            experiment_id=mlflow.create_experiment(
+                "digits", Path(folder, "artifacts").as_uri()
+            )
+        )
         with mlflow.start_run():
-            model = PegasosClassifier(kernel="rbf", gamma=0.25, C=5).fit(X_train, y_train)
-            mlflow.log_params({name: value for name, value in model.get_params().items() if value is not None})
+            model = PegasosClassifier(kernel="rbf", gamma=0.25, C=5).fit(
+                X_train, y_train
+            )
+            mlflow.log_params(
+                {
+                    name: value
+                    for name, value in model.get_params().items()
+                    if value is not None
+                }
+            )
             mlflow.log_metric("accuracy", model.score(X_test, y_test))
             mlflow.log_metric("relative_gap", float(model.relative_gap_.max()))
-            logged = mlflow.sklearn.log_model(model, name="digits", serialization_format="cloudpickle")
+            logged = mlflow.sklearn.log_model(
+                model, name="digits", serialization_format="cloudpickle"
+            )
         loaded = mlflow.sklearn.load_model(logged.model_uri)
         print(f"accuracy of the loaded model: {loaded.score(X_test, y_test):.3f}")
 

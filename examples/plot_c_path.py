@@ -2,14 +2,16 @@
 A path over C with warm starts
 ==============================
 
-Forty values of C, from almost no model to one that fits every row it can: each fit begins at the optimum of the last.
+Forty values of C, from almost no model to one that fits every row it can: each fit
+begins at the optimum of the last.
 """
 
 # %%
 # Warm and cold
 # -------------
-# With ``warm_start=True`` a fit of the same rows with another C begins where the last one ended. What is counted are
-# steps, each a look at one row; both ways end at the same certified gap.
+# With ``warm_start=True`` a fit of the same rows with another C begins where the last
+# one ended. What is counted are steps, each a look at one row; both ways end at the
+# same certified gap.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,7 +23,9 @@ from pegasos import PegasosClassifier
 
 data = load_breast_cancer()
 X = StandardScaler().fit_transform(data.data)
-X_train, X_test, y_train, y_test = train_test_split(X, data.target, stratify=data.target, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    X, data.target, stratify=data.target, random_state=0
+)
 strengths = np.geomspace(1e-4, 10, 40)
 settings = dict(solver="sdca", tol=1e-3, max_iter=100_000, random_state=0)
 path = PegasosClassifier(**settings, warm_start=True)
@@ -40,7 +44,8 @@ print(f"relative gaps at most {max(gaps):.1e}")
 # %%
 # The path
 # --------
-# With a small C all coefficients are near 0; as it grows the model trusts single rows more and more.
+# With a small C all coefficients are near 0; as it grows the model trusts single rows
+# more and more.
 
 fig, axes = plt.subplots(3, 1, figsize=(6.5, 7.5), layout="constrained", sharex=True)
 axes[0].plot(strengths, coefs, linewidth=1)

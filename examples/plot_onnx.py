@@ -2,13 +2,15 @@
 A model elsewhere: ONNX
 =======================
 
-A fitted pipeline becomes one file that onnxruntime and many other programs run, without Python or this library.
+A fitted pipeline becomes one file that onnxruntime and many other programs run, without
+Python or this library.
 """
 
 # %%
 # Train and export
 # ----------------
-# ``pip install 'pegasos[onnx]' onnxruntime``. The steps before the classifier are converted by skl2onnx.
+# ``pip install 'pegasos[onnx]' onnxruntime``. The steps before the classifier are
+# converted by skl2onnx.
 
 import tempfile
 from pathlib import Path
@@ -25,8 +27,12 @@ import pegasos
 from pegasos import PegasosClassifier
 
 data = load_wine()
-X_train, X_test, y_train, y_test = train_test_split(data.data, data.target_names[data.target], random_state=0)
-model = make_pipeline(StandardScaler(), PegasosClassifier(kernel="rbf", gamma=0.05, C=5))
+X_train, X_test, y_train, y_test = train_test_split(
+    data.data, data.target_names[data.target], random_state=0
+)
+model = make_pipeline(
+    StandardScaler(), PegasosClassifier(kernel="rbf", gamma=0.05, C=5)
+)
 model.fit(X_train, y_train)
 folder = tempfile.TemporaryDirectory()
 files = {}
@@ -43,7 +49,9 @@ for dtype in (np.float64, np.float32):
 
 def run(dtype):
     """The outputs by name for all rows that were not trained on."""
-    session = onnxruntime.InferenceSession(files[dtype], providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        files[dtype], providers=["CPUExecutionProvider"]
+    )
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(None, {"X": X_test.astype(dtype)}), strict=True))
 
@@ -51,7 +59,10 @@ def run(dtype):
 outputs = {dtype: run(dtype) for dtype in files}
 print(outputs[np.float64]["label"][:5], model.predict(X_test)[:5])
 for dtype, found in outputs.items():
-    print(f"{dtype.__name__}: same labels {np.array_equal(found['label'], model.predict(X_test))}")
+    print(
+        f"{dtype.__name__}: same labels "
+        f"{np.array_equal(found['label'], model.predict(X_test))}"
+    )
 folder.cleanup()
 
 # %%
@@ -63,7 +74,12 @@ scores = model.decision_function(X_test)
 fig, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 for dtype, found in outputs.items():
     away = np.abs(found["scores"] - scores).ravel()
-    ax.hist(np.log10(np.maximum(away, 1e-17)), bins=25, alpha=0.7, label=f"{dtype.__name__}: at most {away.max():.0e}")
+    ax.hist(
+        np.log10(np.maximum(away, 1e-17)),
+        bins=25,
+        alpha=0.7,
+        label=f"{dtype.__name__}: at most {away.max():.0e}",
+    )
 ax.set(
     xlabel="log₁₀ of the difference from decision_function (−17: none)",
     ylabel="scores",

@@ -2,8 +2,9 @@
 A searchlight: hundreds of thousands of small fits
 ==================================================
 
-Where in a volume can two conditions be told apart, and could that be chance? Around every voxel of a synthetic brain
-lies a small sphere, and each sphere has a permutation test of its own.
+Where in a volume can two conditions be told apart, and could that be chance? Around
+every voxel of a synthetic brain lies a small sphere, and each sphere has a permutation
+test of its own.
 """
 
 # %%
@@ -31,8 +32,9 @@ scans = rng.normal(size=(N_SCANS, *SHAPE)) + SIGNAL * near * sign
 # %%
 # A kernel matrix for each sphere
 # -------------------------------
-# The voxels of a sphere give a matrix of 60 × 60 inner products of the scans. All folds and permutations are columns
-# over it: 1005 fits a sphere, while the matrix stays in the processor's cache.
+# The voxels of a sphere give a matrix of 60 × 60 inner products of the scans. All folds
+# and permutations are columns over it: 1005 fits a sphere, while the matrix stays in
+# the processor's cache.
 
 model = PegasosClassifier(kernel="precomputed")
 voxels, centres = scans.reshape(N_SCANS, -1), places.reshape(-1, 3)
@@ -48,21 +50,35 @@ seconds = time.perf_counter() - began
 fits = scores.size * (N_PERMUTATIONS + 1) * 5
 best = np.unravel_index(np.argmax(scores), SHAPE)
 print(f"{fits:,} fits in {seconds:.1f} s, {1e6 * seconds / fits:.1f} µs each")
-print(f"best sphere at {tuple(map(int, best))}, accuracy {scores[best]:.2f}, p = {pvalues[best]:.3g}")
+print(
+    f"best sphere at {tuple(map(int, best))}, accuracy {scores[best]:.2f}, p = "
+    f"{pvalues[best]:.3g}"
+)
 print(f"the signal is at {SIGNAL_AT}")
 print(f"{np.count_nonzero(pvalues <= 0.01)} of {scores.size} spheres have p ≤ 0.01")
 
 # %%
 # The slice that holds the signal
 # -------------------------------
-# The smallest p-value that 200 permutations can give is 1/201. Of 405 spheres without any signal about four would have
-# p ≤ 0.01 by chance; those around the signal form a cluster.
+# The smallest p-value that 200 permutations can give is 1/201. Of 405 spheres without
+# any signal about four would have p ≤ 0.01 by chance; those around the signal form a
+# cluster.
 
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained", sharex=True, sharey=True)
+fig, axes = plt.subplots(
+    1, 2, figsize=(8, 3.6), layout="constrained", sharex=True, sharey=True
+)
 layers = ((scores, "accuracy", "viridis"), (-np.log10(pvalues), "−log₁₀ p", "magma"))
 for ax, (volume, name, colours) in zip(axes, layers, strict=True):
     image = ax.imshow(volume[:, :, SIGNAL_AT[2]].T, origin="lower", cmap=colours)
-    ax.plot(*SIGNAL_AT[:2], "o", markersize=26, markerfacecolor="none", markeredgecolor="white", markeredgewidth=1.5)
-    ax.set(title=f"{name} of the sphere around each voxel", xlabel="x", ylabel="y")
+    ax.plot(
+        *SIGNAL_AT[:2],
+        "o",
+        markersize=26,
+        markerfacecolor="none",
+        markeredgecolor="white",
+        markeredgewidth=1.5,
+    )
+    ax.set(title=name, xlabel="x", ylabel="y")
     fig.colorbar(image, ax=ax, shrink=0.85)
+fig.suptitle("The spheres around the voxels of one slice")
 plt.show()

@@ -2,14 +2,16 @@
 A file larger than its window
 =============================
 
-Rows that do not fit into memory are read in windows, several times over and in a new random order each time.
+Rows that do not fit into memory are read in windows, several times over and in a new
+random order each time.
 """
 
 # %%
 # A file
 # ------
-# An array file of 49 MB, written here piece by piece; some thirty megabytes of rows are in memory together. It may as
-# well be LIBSVM text, CSV, Parquet or HDF5, and larger than the memory there is.
+# An array file of 49 MB, written here piece by piece; some thirty megabytes of rows are
+# in memory together. It may as well be LIBSVM text, CSV, Parquet or HDF5, and larger
+# than the memory there is.
 
 import tempfile
 from pathlib import Path
@@ -33,25 +35,44 @@ print(f"{path.stat().st_size / 1e6:.0f} MB in {path.name}")
 # %%
 # Train on it
 # -----------
-# The first reading finds classes, features and counts; then come the passes. After passes 1, 2, 4, … one more reading
-# gives objective and gap over all rows, and the run ends where the gap is small enough.
+# The first reading finds classes, features and counts; then come the passes. After
+# passes 1, 2, 4, … one more reading gives objective and gap over all rows, and the run
+# ends where the gap is small enough.
 
 model = streaming.fit(PegasosClassifier(lam=1e-3, tol=0.02, random_state=0), path)
-print(f"after {model.t_[0] / N_ROWS:.0f} passes: objective {model.objective_[0]:.4f}, gap {model.dual_gap_[0]:.4f}")
+print(
+    f"after {model.t_[0] / N_ROWS:.0f} passes: objective "
+    f"{model.objective_[0]:.4f}, gap {model.dual_gap_[0]:.4f}"
+)
 
 # %%
 # The same problem in memory
 # --------------------------
-# A fit in memory goes closer to the optimum. The streamed model lies above it by no more than its gap says.
+# A fit in memory goes closer to the optimum. The streamed model lies above it by no
+# more than its gap says.
 
 exact = PegasosClassifier(lam=1e-3, tol=1e-4).fit(X, y)
-print(f"optimum {exact.objective_[0]:.4f}: the stream is {model.objective_[0] - exact.objective_[0]:.4f} above it")
-print(f"same labels for {np.mean(model.predict(X) == exact.predict(X)):.2%} of the rows")
+print(
+    f"optimum {exact.objective_[0]:.4f}: the stream is "
+    f"{model.objective_[0] - exact.objective_[0]:.4f} above it"
+)
+print(
+    f"same labels for {np.mean(model.predict(X) == exact.predict(X)):.2%} of the rows"
+)
 
 fig, ax = plt.subplots(figsize=(6, 3.8), layout="constrained")
 ConvergenceDisplay.from_estimator(model, ax=ax, name="streamed, and its certified gap")
-ax.axhline(exact.objective_[0], color="black", linestyle="--", label="optimum, from a fit in memory")
-ax.set(xlabel="rows taken", ylabel="objective", title="The optimum lies in the band below the curve")
+ax.axhline(
+    exact.objective_[0],
+    color="black",
+    linestyle="--",
+    label="optimum, from a fit in memory",
+)
+ax.set(
+    xlabel="rows taken",
+    ylabel="objective",
+    title="The optimum lies in the band below the curve",
+)
 ax.legend()
 plt.show()
 folder.cleanup()

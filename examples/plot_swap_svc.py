@@ -8,7 +8,8 @@ One line changes: the import. What is the same, and what is new?
 # %%
 # The same model
 # --------------
-# :mod:`pegasos.svm` has scikit-learn's support vector machines by name, with their parameters, defaults and attributes.
+# :mod:`pegasos.svm` has scikit-learn's support vector machines by name, with their
+# parameters, defaults and attributes.
 
 import time
 
@@ -21,51 +22,63 @@ from sklearn.model_selection import train_test_split
 import pegasos.svm
 
 X, y = make_classification(
-    4000, 40, n_informative=15, n_classes=5, n_clusters_per_class=2, class_sep=1.5, random_state=0
-)  # fmt: skip
+    4000,
+    40,
+    n_informative=15,
+    n_classes=5,
+    n_clusters_per_class=2,
+    class_sep=1.5,
+    random_state=0,
+)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 theirs = sklearn.svm.SVC(C=2.0).fit(X_train, y_train)
 ours = pegasos.svm.SVC(C=2.0).fit(X_train, y_train)
-print(f"accuracy {theirs.score(X_test, y_test):.4f} and {ours.score(X_test, y_test):.4f}")
-print(f"same labels for {np.mean(theirs.predict(X_test) == ours.predict(X_test)):.2%} of the rows")
+same = np.mean(theirs.predict(X_test) == ours.predict(X_test))
+print(f"accuracy {ours.score(X_test, y_test):.4f}, same labels for {same:.2%} of rows")
 print(f"support vectors {theirs.n_support_.tolist()} and {ours.n_support_.tolist()}")
 
 # %%
-# Both end at ``tol=1e-3``, the largest violation of the conditions of the optimum, so scores differ by about as much.
+# Both end at ``tol=1e-3``, the largest violation of the conditions of the optimum, so
+# scores differ by about as much.
 
-pairs = [pair.set_params(decision_function_shape="ovo").decision_function(X_test) for pair in (theirs, ours)]
+pairs = [
+    pair.set_params(decision_function_shape="ovo").decision_function(X_test)
+    for pair in (theirs, ours)
+]
 fig, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
 ax.hist((pairs[1] - pairs[0]).ravel(), bins=60)
-ax.set(xlabel="score of ours − score of theirs", ylabel="scores of pairs", title="Ten pairs of classes, 1000 rows")
+ax.set(xlabel="score of ours − score of theirs", ylabel="scores of pairs")
+ax.set_title("Ten pairs of classes, 1000 rows")
 plt.show()
 
 # %%
 # What is new
 # -----------
-# Each pair says how far from its optimum it can be, a fit can be limited in time, and a model can be kept in a file
-# without pickle.
+# Each pair says how far from its optimum it can be, a fit can be limited in time, and a
+# model can be kept in a file without pickle.
 
-print(f"relative gap at most {ours.relative_gap_.max():.1e}, converged {ours.converged_.all()}")
+print(
+    f"relative gap at most {ours.relative_gap_.max():.1e}, converged "
+    f"{ours.converged_.all()}"
+)
 
 # %%
 # Time
 # ----
-# All pairs of classes share their kernel values. Medians of three fits on the machine that made this page, where
-# neither is given more than one thread.
+# All pairs of classes share their kernel values. Medians of three fits on the machine
+# that made this page, where neither is given more than one thread.
 
-seconds = {}
-for name, machine in (("sklearn.svm.SVC", sklearn.svm.SVC), ("pegasos.svm.SVC", pegasos.svm.SVC)):
-    options = {"n_jobs": 1} if machine is pegasos.svm.SVC else {}
-    taken = []
+for machine in (sklearn.svm.SVC(C=2.0), pegasos.svm.SVC(C=2.0, n_jobs=1)):
+    seconds = []
     for _ in range(3):
         began = time.perf_counter()
-        machine(C=2.0, **options).fit(X_train, y_train)
-        taken.append(time.perf_counter() - began)
-    seconds[name] = np.median(taken)
-    print(f"{name}: {seconds[name]:.3f} s")
+        machine.fit(X_train, y_train)
+        seconds.append(time.perf_counter() - began)
+    print(f"{type(machine).__module__}: {np.median(seconds):.3f} s")
 
 # %%
 # A fitted machine of scikit-learn can be taken over, and given back:
 
 taken_over = pegasos.from_sklearn(theirs)
-print(type(taken_over), np.array_equal(taken_over.predict(X_test), theirs.predict(X_test)))
+given_back = pegasos.to_sklearn(taken_over)
+print(np.array_equal(given_back.predict(X_test), theirs.predict(X_test)))

@@ -2,14 +2,16 @@
 Pegasos, SDCA and SMO side by side
 ==================================
 
-Three algorithms for one problem, as textbooks have them, and the estimator that gives the same numbers.
+Three algorithms for one problem, as textbooks have them, and the estimator that gives
+the same numbers.
 """
 
 # %%
 # Plain NumPy
 # -----------
-# :mod:`pegasos.textbook` has the algorithms to be read: one step at a time, numbered like the lines of their documents.
-# Kernel Pegasos counts how often each drawn row was short of its margin.
+# :mod:`pegasos.textbook` has the algorithms to be read: one step at a time, numbered
+# like the lines of their documents. Kernel Pegasos counts how often each drawn row was
+# short of its margin.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,14 +35,15 @@ as_written = dict(solver="pegasos", sampling="replacement", average=False)
 model = PegasosClassifier(**settings, **as_written, max_steps=5000).fit(X, y)
 same = np.zeros(len(X), int)
 same[model.support_] = model.violations_[0]
-print(f"the same counts: {np.array_equal(same, counts)}; {np.count_nonzero(counts)} rows have one")
+print(f"the same counts for all {len(counts)} rows: {np.array_equal(same, counts)}")
 
 # %%
 # Three ways to the optimum
 # -------------------------
-# Pegasos goes down the objective by the row that was drawn, SDCA up the dual by the row that was drawn, SMO up the dual
-# by the pair of rows that is worst, for which it looks at all of them. (SMO has an intercept that is not penalised, so
-# that its optimum is another one.)
+# Pegasos goes down the objective by the row that was drawn, SDCA up the dual by the row
+# that was drawn, SMO up the dual by the pair of rows that is worst, for which it looks
+# at all of them. (SMO has an intercept that is not penalised, so that its optimum is
+# another one.)
 
 
 def objective(coefficients):
@@ -51,30 +54,42 @@ def objective(coefficients):
 
 def after(T, **more):
     """The objective after T steps."""
-    return PegasosClassifier(**settings, **more, tol=None, max_steps=int(T)).fit(X, y).objective_[0]
+    model = PegasosClassifier(**settings, **more, tol=None, max_steps=int(T))
+    return model.fit(X, y).objective_[0]
 
 
-optimum = PegasosClassifier(**settings, tol=1e-10, max_iter=100_000).fit(X, y).objective_[0]
+best = PegasosClassifier(**settings, tol=1e-10, max_iter=100_000).fit(X, y)
+optimum = best.objective_[0]
 steps = np.unique(np.geomspace(50, 30_000, 30).astype(int))
-last = [objective(textbook.kernel_pegasos(K, y, lam, draws[:T]) * y / (lam * T)) for T in steps[steps <= len(draws)]]
+last = [
+    objective(textbook.kernel_pegasos(K, y, lam, draws[:T]) * y / (lam * T))
+    for T in steps[steps <= len(draws)]
+]
+averaged = [after(T, solver="pegasos") - optimum for T in steps]
+ascent = [after(T, solver="sdca", average=False) - optimum for T in steps]
 curves = [
     Curve("Pegasos, last model", steps[: len(last)], np.array(last) - optimum),
-    Curve("Pegasos, weighted average", steps, [after(T, solver="pegasos") - optimum for T in steps]),
-    Curve("SDCA", steps, [after(T, solver="sdca", average=False) - optimum for T in steps]),
+    Curve("Pegasos, weighted average", steps, averaged),
+    Curve("SDCA", steps, ascent),
 ]
 
 # %%
-# SMO says of itself how far the dual has come; C = 1/(λ n), and its dual is n times as large.
+# SMO says of itself how far the dual has come; C = 1/(λ n), and its dual is n times as
+# large.
 
 C = 1 / (lam * len(X))
 duals = np.array([record[3] for record in textbook.smo(K, y, C, tol=1e-6).history])
-curves.append(Curve("SMO, its dual", np.arange(1, len(duals)), (duals[-1] - duals[:-1]) / (C * len(X))))
+behind = (duals[-1] - duals[:-1]) / (C * len(X))
+curves.append(Curve("SMO, its dual", np.arange(1, len(duals)), behind))
 fig, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
-display = ConvergenceDisplay(curves, xlabel="steps", ylabel="distance from the optimum", logy=True)
+display = ConvergenceDisplay(
+    curves, xlabel="steps", ylabel="distance from the optimum", logy=True
+)
 display.plot(ax=ax)
 ax.set(ylim=(1e-8, 3), title="150 rows, a Gaussian kernel, λ = 0.01")
 plt.show()
 
 # %%
-# Pegasos comes near the optimum within a few passes and then takes its time: its distance falls like 1/T. That is why a
-# fit ends at the optimum by another solver unless its steps are asked for.
+# Pegasos comes near the optimum within a few passes and then takes its time: its
+# distance falls like 1/T. That is why a fit ends at the optimum by another solver
+# unless its steps are asked for.

@@ -2,15 +2,17 @@
 Tuning over 245 cells
 =====================
 
-Seven widths, seven values of λ and five lengths of training, each by five-fold cross-validation: 1225 fits.
+Seven widths, seven values of λ and five lengths of training, each by five-fold
+cross-validation: 1225 fits.
 """
 
 # %%
 # Which of them share work
 # ------------------------
-# The values of λ, the folds and the ten classes are columns of one run. Shorter trainings are read off as the longest
-# one passes by, so that the five values of ``max_steps`` cost their scores alone. What is left are seven kernels, whose
-# matrices come from one product of the rows.
+# The values of λ, the folds and the ten classes are columns of one run. Shorter
+# trainings are read off as the longest one passes by, so that the five values of
+# ``max_steps`` cost their scores alone. What is left are seven kernels, whose matrices
+# come from one product of the rows.
 
 import time
 
@@ -28,18 +30,24 @@ grid = {
     "max_steps": [50, 150, 500, 1500, 5000],
 }
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
-search = PegasosSearchCV(PegasosClassifier(kernel="rbf", random_state=0), grid, cv=folds)
+search = PegasosSearchCV(
+    PegasosClassifier(kernel="rbf", random_state=0), grid, cv=folds
+)
 began = time.perf_counter()
 search.fit(X, y)
 seconds = time.perf_counter() - began
 cells = len(search.cv_results_["params"])
-print(f"{cells} cells × 5 folds × 10 classes in {seconds:.1f} s on {len(X)} rows of {X.shape[1]} features")
+print(
+    f"{cells} cells × 5 folds × 10 classes in {seconds:.1f} s on {len(X)} rows of "
+    f"{X.shape[1]} features"
+)
 print(f"best: {search.best_params_}, {search.best_score_:.2%} right")
 
 # %%
 # Errors over λ and T
 # -------------------
-# At the best width: after a few steps no model is good; how good it becomes with more of them depends on λ.
+# At the best width: after a few steps no model is good; how good it becomes with more
+# of them depends on λ.
 
 import matplotlib.pyplot as plt
 
@@ -52,10 +60,13 @@ plt.show()
 # %%
 # Errors over λ and the width
 # ---------------------------
-# At the longest training. Good cells lie next to each other, and the best is not at an edge of the grid.
+# At the longest training. Good cells lie next to each other, and the best is not at an
+# edge of the grid.
 
 fig, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
-SearchHeatmapDisplay.from_estimator(search, x="lam", y="gamma", at={"max_steps": 5000}, ax=ax)
+SearchHeatmapDisplay.from_estimator(
+    search, x="lam", y="gamma", at={"max_steps": 5000}, ax=ax
+)
 plt.show()
 
 # %%
@@ -70,4 +81,7 @@ plt.show()
 
 first = np.argsort(search.cv_results_["rank_test_score"])[:5]
 for place in first:
-    print(search.cv_results_["params"][place], f"{search.cv_results_['mean_test_score'][place]:.4f}")
+    print(
+        search.cv_results_["params"][place],
+        f"{search.cv_results_['mean_test_score'][place]:.4f}",
+    )

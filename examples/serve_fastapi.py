@@ -2,8 +2,8 @@
 Serving a model file
 ====================
 
-A model file holds numbers and no code, so that a service can load one of unknown origin. Needs
-``pip install fastapi uvicorn``; rows are posted as JSON to ``/predict``.
+A model file holds numbers and no code, so that a service can load one of unknown
+origin. Needs ``pip install fastapi uvicorn``; rows are posted as JSON to ``/predict``.
 
     MODEL=digits.safetensors uvicorn --app-dir examples serve_fastapi:app
 """
@@ -21,4 +21,6 @@ app = FastAPI()
 
 @app.post("/predict")
 def predict(rows: list[list[float]]) -> list:
-    return model.predict(np.array(rows, model.coef_.dtype if hasattr(model, "coef_") else float)).tolist()
+    return model.predict(
+        np.array(rows, model.coef_.dtype if hasattr(model, "coef_") else float)
+    ).tolist()
