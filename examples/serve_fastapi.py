@@ -10,8 +10,7 @@ origin. Needs ``pip install fastapi uvicorn``; rows are posted as JSON to ``/pre
 
 import os
 
-import numpy as np
-from fastapi import FastAPI
+from fastapi import FastAPI, HTTPException
 
 import pegasos
 
@@ -21,6 +20,7 @@ app = FastAPI()
 
 @app.post("/predict")
 def predict(rows: list[list[float]]) -> list:
-    return model.predict(
-        np.array(rows, model.coef_.dtype if hasattr(model, "coef_") else float)
-    ).tolist()
+    try:
+        return model.predict(rows).tolist()
+    except ValueError as error:  # the wrong number of features, say
+        raise HTTPException(422, str(error)) from error

@@ -11,9 +11,12 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+from pegasos import PegasosClassifier
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FILES = sorted(EXAMPLES.glob("*.py"))
@@ -130,3 +133,28 @@ def test_what_is_not_installed_is_a_sentence(tmp_path):
     )
     assert done.returncode == 1
     assert done.stderr.strip() == "This example needs MLflow, which is not installed: pip install mlflow."
+
+
+def test_a_model_file_is_served(tmp_path, monkeypatch):
+    """FastAPI is not needed by the tests: what stands for it here hands on the function and the status."""
+
+    class HTTPException(Exception):
+        pass
+
+    app = SimpleNamespace(post=lambda path: lambda function: function)
+    monkeypatch.setitem(sys.modules, "fastapi", SimpleNamespace(FastAPI=lambda: app, HTTPException=HTTPException))
+    monkeypatch.setenv("MODEL", str(tmp_path / "model.safetensors"))
+    PegasosClassifier().fit([[0.0, 1.0], [1.0, 0.0]], [3, 5]).save(tmp_path / "model.safetensors")
+    predict = runpy.run_path(str(EXAMPLES / "serve_fastapi.py"))["predict"]
+    assert predict([[0.0, 2.0], [2.0, 0.0]]) == [3, 5]
+    with pytest.raises(HTTPException, match="expecting 2 features") as refused:
+        predict([[1.0]])
+    assert refused.value.args[0] == 422
+
+
+def test_mlflow_is_told_to_trust_what_a_model_is_made_of():
+    skops = pytest.importorskip("skops.io")
+    tree = ast.parse((EXAMPLES / "mlflow_model.py").read_text(encoding="utf-8"))
+    trusted = next(node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "TRUSTED")
+    model = PegasosClassifier(kernel="rbf").fit([[0.0], [1.0]], [0, 1])
+    assert sorted(ast.literal_eval(trusted)) == sorted(skops.get_untrusted_types(data=skops.dumps(model)))
