@@ -49,7 +49,7 @@ print(
 # %%
 # The run as an animation
 # -----------------------
-# The boundary is the thick line, the margins where the score is ±1 are dashed, and
+# The boundary is the solid line, the margins where the score is ±1 are dashed, and
 # rings are the support vectors. On the right the objective, and the bound below which
 # no model can be: the optimum lies in between.
 

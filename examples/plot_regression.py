@@ -46,7 +46,7 @@ for ax, epsilon in zip(axes, (0.05, 0.2, 0.5), strict=True):
     )
     ax.set(title=f"ε = {epsilon}: {len(model.support_)} support vectors", xlabel="x")
 axes[0].legend(loc="upper left")
-axes[0].set_ylabel("y")
+axes[0].set(ylabel="y", ylim=(-1, 7))
 plt.show()
 
 # %%

@@ -86,7 +86,8 @@ display = ConvergenceDisplay(
     curves, xlabel="steps", ylabel="distance from the optimum", logy=True
 )
 display.plot(ax=ax)
-ax.set(ylim=(1e-8, 3), title="150 rows, a Gaussian kernel, λ = 0.01")
+ax.legend(loc="lower left")
+ax.set(xlim=(0.05, 5e4), ylim=(1e-8, 3), title="150 rows, a Gaussian kernel, λ = 0.01")
 plt.show()
 
 # %%
