@@ -50,6 +50,13 @@ def where(**kept: Sequence) -> Choice:
     return lambda cases: {place for place, case in enumerate(cases) if all(case[name] in kept[name] for name in kept)}
 
 
+def without(**left_out: Sequence) -> Choice:
+    """The cases in which none of these arguments has one of these values."""
+    return lambda cases: {
+        place for place, case in enumerate(cases) if not any(case[name] in left_out[name] for name in left_out)
+    }
+
+
 def checks_of(*whole: str) -> Choice:
     """All checks of these estimators, each check with an estimator at least, and three checks of every estimator."""
 
@@ -160,6 +167,9 @@ THINNED: list[tuple[Choice, str, list[str]]] = [
     ),
     (where(backend=("multiprocessing", "threading")), "processes and threads of joblib; loky takes seconds to start", [
         "test_everyday.py::test_fits_beside_each_other_in_workers_of_joblib_have_fewer_threads",
+    ]),
+    (without(name=("plot_dask", "plot_searchlight", "plot_tuning_245_cells")), "all examples but the three longest", [
+        "test_examples.py::test_an_example_runs_and_finds_what_it_says",
     ]),
     (where(title=("covtype",)), "the paper's error of covtype", [
         "test_studies.py::test_errors_of_the_paper_are_met",
