@@ -82,19 +82,19 @@ def compress(model, *, max_support: int | None = None, tol: float | None = None,
     return smaller
 
 
-def _check_sizes(max_support, tol) -> None:
+def _check_sizes(max_support: Any, tol: Any) -> None:
     if max_support is None and tol is None:
         raise ValueError("compress needs max_support, tol, or both: how small, or how near to the model.")
-    if max_support is not None and not (isinstance(max_support, Integral) and max_support >= 1):
+    if max_support is not None and not (isinstance(max_support, Integral) and int(max_support) >= 1):
         raise ValueError(f"max_support must be a whole number of at least 1, got {max_support!r}.")
-    if tol is not None and not (isinstance(tol, Real) and tol >= 0 and np.isfinite(tol)):
+    if tol is not None and not (isinstance(tol, Real) and 0 <= float(tol) < np.inf):
         raise ValueError(f"tol must be a number that is not negative, got {tol!r}.")
 
 
 def _check_kind(found: Described) -> None:
     if found.kernel.is_linear:
         raise ValueError(
-            f"This {found.name} is linear: it predicts by one weight for each feature, and there is nothing to compress."
+            f"This {found.name} is linear: it predicts by one weight for each feature; nothing can be compressed."
         )
     if found.kernel.is_precomputed:
         raise ValueError(

@@ -1,9 +1,9 @@
 """Which support vectors of a kernel model say the most about it, one after the other.
 
-The model is f = Σ K(·, z_i) A_i, a function for each column. A step takes the support vector whose kernel function lowers
-the distance of f from the span of those taken the most, all columns together: by R_i² / d_i, where R are the scores of
-the rest of f at the support vectors, and d_i is the squared distance of K(·, z_i) from the span. Both follow from one
-row of a pivoted Cholesky factorisation a step; a kernel matrix is never made.
+The model is f = Σ K(·, z_i) A_i, a function for each column. A step takes the support vector whose kernel function
+lowers the distance of f from the span of those taken the most, all columns together: by R_i² / d_i, where R are the
+scores of the rest of f at the support vectors, and d_i is the squared distance of K(·, z_i) from the span. Both follow
+from one row of a pivoted Cholesky factorisation a step; a kernel matrix is never made.
 
 A kernel that is not positive semi-definite has no such distance. There f stands for its scores at the support vectors,
 so that K is replaced by K², which needs the matrix.

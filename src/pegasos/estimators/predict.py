@@ -98,7 +98,7 @@ class Predicting:
 
 
 def scores_in_parts(kernel: Kernel, X, support, coefficients: np.ndarray) -> np.ndarray:
-    """K(X, support) @ coefficients in the type of these, some rows of X at a time: memory does not grow with the rows."""
+    """K(X, support) @ coefficients in their type, some rows of X at a time: memory does not grow with the rows."""
     n_support, n_columns = coefficients.shape
     scores = np.zeros((X.shape[0], n_columns), coefficients.dtype)
     if not n_support:

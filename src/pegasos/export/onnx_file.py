@@ -22,8 +22,8 @@ def to_onnx(model, path: str | os.PathLike | None = None, *, dtype=None):
 
     The one input is "X", rows in any number. Classifiers and detectors of outliers have the outputs "label" and
     "scores" (the `decision_function`), and "probabilities" where the model has `predict_proba`; of several labels a row
-    "label" is 0 or 1 for each of `classes_`. Regressors have "predictions". Scores are computed in the type the model was fitted in, whatever the type
-    of the rows. For pipelines see `pegasos.export.onnx_pipelines`.
+    "label" is 0 or 1 for each of `classes_`. Regressors have "predictions". Scores are computed in the type
+    the model was fitted in, whatever the type of the rows. For pipelines see `pegasos.export.onnx_pipelines`.
 
     Not held: the kernel "laplacian" and kernels that are functions; sparse rows; probabilities of more than two classes
     by Platt's sigmoids; names of features.

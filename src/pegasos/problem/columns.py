@@ -196,10 +196,10 @@ def confident_votes(later: np.ndarray, scores: np.ndarray, n_classes: int) -> np
     if len(scores) * n_classes > FEW_VOTES or n_classes < 3:
         return _ovr_decision_function(later, scores, n_classes)
     places, signs = pairs_of_classes(n_classes)
-    sums = (scores.T[places] * signs).sum(axis=0)  # one term after the other, in the order of the pairs
+    terms = np.ascontiguousarray(scores.T[places] * signs)  # so that they are added up one after the other
+    sums = terms.sum(axis=0)
     votes = (later.T[places] == (signs > 0)).sum(axis=0)
-    found = sums / (3 * (np.abs(sums) + 1))
-    return (votes + found).T
+    return (votes + sums / (3 * (np.abs(sums) + 1))).T
 
 
 @lru_cache(maxsize=16)
@@ -209,7 +209,7 @@ def pairs_of_classes(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     others = [[other for other in range(n_classes) if other != own] for own in range(n_classes)]
     places = [sorted(numbers[min(own, one), max(own, one)] for one in some) for own, some in enumerate(others)]
     signs = [[1.0 if one < own else -1.0 for one in some] for own, some in enumerate(others)]
-    return np.array(places).T, np.array(signs).T[:, :, None]
+    return np.ascontiguousarray(np.array(places).T), np.ascontiguousarray(np.array(signs).T)[:, :, None]
 
 
 def with_ties(scores: np.ndarray) -> np.ndarray:

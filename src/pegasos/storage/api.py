@@ -48,7 +48,7 @@ def save(
     -------
     dict or None
         With `dtype`, what it costs: "rms_change" (in the worst column) and "largest_change" of the scores of support
-        vectors, beside "dtype" and the type "restored" by `load`. The file holds it, too, as ``describe(path)["stored"]``.
+        vectors, beside "dtype" and the type "restored" by `load`; also ``describe(path)["stored"]``.
     """
     model = _storable(model)
     document, tensors = _pack(model, about)

@@ -1,4 +1,4 @@
-"""What a model file says of a model that was made smaller: by `compress`, or by the type its support vectors are kept in.
+"""What a model file says of a model that was made smaller: by `compress`, or by the type of its support vectors.
 
 Support vectors of float16 or float32 are made floats of the model's own type when they are read; predictions are then
 those of the rounded support vectors, whichever machine makes them. How much that changes scores is measured when the
@@ -19,7 +19,7 @@ from pegasos.estimators.targets import recipe_of
 from pegasos.svm import layout, state
 from pegasos.svm.base import KernelMachine
 
-TYPES = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4"), "float64": np.dtype("<f8")}
+TYPES: dict[str, np.dtype] = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4"), "float64": np.dtype("<f8")}
 ROWS = "support_vectors_", "support_vectors_.data"
 MEASURED = 2000  # support vectors at most
 COMPRESSION = {"n_support_before": int, "n_support": int, "n_rows": int, "rms_change": float, "largest_change": float}

@@ -179,7 +179,7 @@ class KernelMachine(Saving):
         if not (np.isfinite(support.coefficients).all() and np.isfinite(intercept).all()):
             raise ValueError(NOT_FINITE)
         coefficients: Any = support.coefficients
-        vars(self).pop("compression_", None)
+        self.__dict__.pop("compression_", None)
         self.support_ = support.rows
         self.support_vectors_ = np.empty((0, 0)) if rows.kernel.is_precomputed else rows.rows[support.rows]
         if self._sparse:

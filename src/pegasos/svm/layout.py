@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, issparse, vstack
@@ -67,7 +67,7 @@ def as_sparse(values: np.ndarray, like) -> csr_array | csr_matrix:
 
 
 def pair_scores(
-    scores_of: Callable[[slice, np.ndarray], np.ndarray], counts: np.ndarray, dual_coef: np.ndarray, intercept
+    scores_of: Callable[[slice, Any], Any], counts: np.ndarray, dual_coef: np.ndarray, intercept
 ) -> np.ndarray:
     """Scores of the pairs.
 
@@ -110,8 +110,8 @@ def _by_pair(dual_coef: np.ndarray, ends: np.ndarray) -> np.ndarray:
 def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
     """The class that wins the most pairs; the first of several."""
     if 2 < n_classes <= MANY_CLASSES:
-        first, second = ends_of_pairs(n_classes)
-        return ((scores > 0) @ (first - second) + second.sum(axis=0)).argmax(axis=1)
+        of_first, of_second = ends_of_pairs(n_classes)
+        return ((scores > 0) @ (of_first - of_second) + of_second.sum(axis=0)).argmax(axis=1)
     found = np.zeros((len(scores), n_classes), np.intp)
     for number, first, second in pairs(n_classes):
         wins = scores[:, number] > 0
