@@ -15,6 +15,7 @@ from pegasos.kernels.tiles import PARTIAL_SUMS
 from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 
 BYTES_PER_PREDICTION = 64e6
+FEW_ROWS = 8
 
 
 class Predicting:
@@ -59,7 +60,10 @@ class Predicting:
         return scores + self.intercept_
 
     def _kernel_scores(self, X) -> np.ndarray:
-        return scores_in_parts(self._kernel, X, self.support_vectors_, np.ascontiguousarray(self.dual_coef_.T))
+        coefficients = self.dual_coef_.T
+        if X.shape[0] > FEW_ROWS:  # else a copy would take longer than the scores
+            coefficients = np.ascontiguousarray(coefficients)
+        return scores_in_parts(self._kernel, X, self.support_vectors_, coefficients)
 
     def _multiplications_of(self, X) -> float:
         """About how many the scores of rows take."""

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _num_samples, check_consistent_length, column_or_1d, validate_data
 
+from pegasos.backends.threads import blas_limited
 from pegasos.estimators.base import Saving
 from pegasos.estimators.inputs import check_fitted, is_plain
 from pegasos.estimators.predict import looked_up_in_parts, scores_in_parts
@@ -258,7 +259,8 @@ class KernelMachine(Saving):
 
     def _few_values(self, X) -> np.ndarray:
         """Kernel values of a few dense rows; what does not underflow but stays at the least is to be 0."""
-        values = self._kernel(X, self.support_vectors_)
+        with blas_limited(1):
+            values = self._kernel(X, self.support_vectors_)
         if self._kernel.stationary:
             values[values <= LEAST_VALUE] = 0.0
         return values
