@@ -85,7 +85,7 @@ def pair_scores(
         return scores_of(slice(None), dual_coef.T) + intercept
     if counts.min() > 0 and (values := scores_of(slice(None), None)) is not None:
         found = np.add.reduceat(values[:, None, :] * dual_coef, ends[:-1], axis=2)  # (n, n_classes - 1, n_classes)
-        first, second = np.triu_indices(len(counts), 1)
+        first, second = _ends_of_pairs(len(counts))
         return found[:, second - 1, first] + found[:, first, second] + intercept
     if len(counts) <= FEW_CLASSES:
         return scores_of(slice(None), _by_pair(dual_coef, ends)) + intercept
@@ -110,8 +110,8 @@ def _by_pair(dual_coef: np.ndarray, ends: np.ndarray) -> np.ndarray:
 def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
     """The class that wins the most pairs; the first of several."""
     if 2 < n_classes <= MANY_CLASSES:
-        of_first, of_second = ends_of_pairs(n_classes)
-        return ((scores > 0) @ (of_first - of_second) + of_second.sum(axis=0)).argmax(axis=1)
+        gains, least = _votes_of_pairs(n_classes)
+        return ((scores > 0) @ gains + least).argmax(axis=1)
     found = np.zeros((len(scores), n_classes), np.intp)
     for number, first, second in pairs(n_classes):
         wins = scores[:, number] > 0
@@ -121,11 +121,17 @@ def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=16)
-def ends_of_pairs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which class is the first of each pair, and which the second, (n_pairs, n_classes)."""
-    ends = np.array(list(combinations(range(n_classes), 2)))
+def _votes_of_pairs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """What each pair adds to the votes (n_pairs, n_classes) where its first class wins, to those where none does."""
+    first, second = _ends_of_pairs(n_classes)
     classes = np.eye(n_classes)
-    return classes[ends[:, 0]], classes[ends[:, 1]]
+    return classes[first] - classes[second], np.arange(n_classes, dtype=float)
+
+
+@lru_cache(maxsize=16)
+def _ends_of_pairs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first class of each pair, and the second."""
+    return np.triu_indices(n_classes, 1)
 
 
 def pair_weights(dual_coef, counts: np.ndarray, support_vectors):
