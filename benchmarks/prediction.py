@@ -8,6 +8,7 @@ that change, and how much faster 10 000 rows are predicted.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -47,7 +48,7 @@ class Fitted:
 
 def run(options: Options) -> dict:
     """A row for each of our models beside its peer, for one row and for many; and rows of compressed ones."""
-    rows = []
+    rows: list[dict] = []
     for fitted in problems(options):
         calls = 20 if options.quick else 300
         rows += beside(fitted, fitted.rows[:1].copy(), calls, "one row", options)
@@ -102,9 +103,7 @@ def compressed(options: Options) -> Iterator[dict]:
     ):
         model.fit(X, task.y)
         for how in ({"tol": 0.05}, {"tol": 0.2}, {"max_support": model.support_vectors_.shape[0] // 10}):
-            shrinking = Contestant(
-                "compress", lambda model=model, how=how: model.compress(X_valid=X_valid, **how), ours=True
-            )
+            shrinking = Contestant("compress", partial(model.compress, X_valid=X_valid, **how), ours=True)
             (shrunk,) = race([shrinking], options.times(3), options.threads)
             said, smaller = shrunk.result.compression_, shrunk.result
             both = Fitted("", many, {"before": model, "after": smaller})

@@ -15,8 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import pegasos
 import pegasos.svm
-from pegasos import ModelFormatError, PegasosClassifier, PegasosRegressor
-from pegasos.datasets import load
+from pegasos import ModelFormatError, PegasosClassifier, PegasosRegressor, datasets
 from tests.cli_runner import quick
 
 needs_libsvm = pytest.mark.skipif(not shutil.which("svm-predict"), reason="libsvm-tools is not installed")
@@ -164,8 +163,8 @@ def test_real_rows(tmp_path, name):
         rows, labels = load_diabetes(return_X_y=True)
         rows, labels = rows / rows.std(), (labels - labels.mean()) / labels.std()
     elif name != "digits":
-        data = load("adult" if name == "a9a" else name)
-        rows, labels = data.X[:1200].astype(np.float64), data.y[:1200].astype(int)
+        data = datasets.load("adult" if name == "a9a" else name)
+        rows, labels = data.X[:600].astype(np.float64), data.y[:600].astype(int)
         rows = rows / np.abs(rows).max()
     half, regression, path = rows.shape[0] // 2, name == "diabetes", tmp_path / "ours.model"
     kinds = (PegasosRegressor, pegasos.svm.SVR) if regression else (PegasosClassifier, pegasos.svm.SVC)
