@@ -88,6 +88,24 @@ def test_fewer_support_vectors_predict_alike(fitted, tmp_path, name):
             np.testing.assert_allclose(theirs, smaller.predict(rows), atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["ovr", "ovo", "crammer_singer", "multilabel", "SVC", "NuSVC", "SVR", "OneClassSVM"])
+def test_compressed_models_are_exported(fitted, tmp_path, name):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    smaller = fitted[name].compress(max_support=100)
+    rows = D if MODELS[name][1] is D else V
+    session = onnxruntime.InferenceSession(smaller.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
+    found = dict(zip([one.name for one in session.get_outputs()], session.run(None, {"X": rows})))
+    if is_classifier(smaller) or name == "OneClassSVM":
+        np.testing.assert_array_equal(found["label"], smaller.predict(rows))
+        np.testing.assert_allclose(found["scores"], smaller.decision_function(rows), atol=1e-5)
+    else:
+        np.testing.assert_allclose(found["predictions"], smaller.predict(rows), atol=1e-5)
+    if name not in ("ovo", "multilabel"):  # ovo: its labels are letters here
+        pegasos.save_libsvm(smaller, tmp_path / "small.model")
+        again = pegasos.load_libsvm(tmp_path / "small.model", n_features=rows.shape[1])
+        np.testing.assert_allclose(again.predict(rows), smaller.predict(rows), atol=1e-9)
+
+
 def test_a_fit_of_a_compressed_model_begins_anew(fitted):
     smaller = fitted["ovr"].compress(max_support=50)
     assert not hasattr(smaller, "objective_")

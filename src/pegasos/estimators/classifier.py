@@ -146,7 +146,7 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
     intercept_ : ndarray of shape (n_columns,)
     support_, support_vectors_, dual_coef_, n_support_
         Kernels only: rows that have a coefficient, the rows themselves, the coefficients (n_columns, n_support), and
-        how many of each class.
+        how many of each class (not of models that `compress` made, which have `compression_`).
     violations_ : ndarray of int, shape (n_columns, n_support)
         Kernels only, and not of "smo": how often each support row changed the model.
     n_iter_ : int
