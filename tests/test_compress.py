@@ -168,6 +168,15 @@ def test_pipelines_searches_and_names():
     smaller = pegasos.compress(search, max_support=100, X_valid=frame)
     assert list(smaller.feature_names_in_) == list(frame.columns)
     assert smaller.compression_["changed_labels"] < 0.1
+    search = pegasos.PegasosSearchCV(pipeline, {"pegasosclassifier__C": [1, 10]}, cv=2).fit(frame, y)
+    assert pegasos.compress(search, tol=0.2, X_valid=frame)[-1].compression_["rms_change"] <= 0.2
+
+
+def test_a_model_without_support_vectors():
+    model = pegasos.svm.SVR(epsilon=10).fit(D, T)
+    smaller = model.compress(tol=0.1, max_support=5)
+    assert smaller.compression_["n_support"] == 0
+    np.testing.assert_array_equal(smaller.predict(D), model.predict(D))
 
 
 def test_what_cannot_be_compressed():

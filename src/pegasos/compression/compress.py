@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
+from pegasos.backends.threads import threads_limited
 from pegasos.compression.reduced import ReducedSet
 from pegasos.estimators import PegasosClassifier, PegasosRegressor
 from pegasos.estimators.targets import recipe_of
@@ -51,24 +52,26 @@ def compress(model, *, max_support: int | None = None, tol: float | None = None,
     models label differently (None for regression).
     """
     _check_sizes(max_support, tol)
+    model = plain_model(model)
     if hasattr(model, "steps"):
-        rows = None if X_valid is None else model[:-1].transform(X_valid)
+        alone = X_valid is None or len(model.steps) == 1
+        rows = X_valid if alone else model[:-1].transform(X_valid)
         last = compress(model[-1], max_support=max_support, tol=tol, X_valid=rows)
         return Pipeline([*model.steps[:-1], (model.steps[-1][0], last)])
-    model = plain_model(model)
     if callable(getattr(model, "kernel", None)):
         raise ValueError("A model whose kernel is a Python function cannot be compressed; use a named kernel.")
     found = described(model)
     _check_kind(found)
     vectors, rows = _wide(found.vectors), None if X_valid is None else _checked(model, X_valid)
     coefficients = np.ascontiguousarray(np.asarray(found.coefficients, np.float64).T)
-    reduced = ReducedSet(found.kernel, vectors, coefficients, rows, _owners(found))
     most = len(coefficients) if max_support is None else int(max_support)
-    kept, fitted = reduced.of_size(most) if tol is None else reduced.within(float(tol), most)
+    with threads_limited(getattr(model, "n_jobs", None)):
+        reduced = ReducedSet(found.kernel, vectors, coefficients, rows, _owners(found))
+        kept, fitted = reduced.of_size(most) if tol is None else reduced.within(float(tol), most)
+        rms, largest = reduced.changes(kept, fitted)
     smaller = (_of_pegasos if isinstance(model, PegasosClassifier | PegasosRegressor) else _of_machine)(
         model, found, kept, fitted.T
     )
-    rms, largest = reduced.changes(kept, fitted)
     if tol is not None and rms > tol:
         warn_user(f"{len(kept)} support vectors change scores by {rms:.3g}, more than tol={tol:g}.", UserWarning)
     measured = vectors if rows is None else rows
