@@ -275,6 +275,11 @@ def test_the_command(tmp_path):
     done = quick("export", str(tmp_path / "model.safetensors"), str(tmp_path / "out.model"), cwd=tmp_path)
     assert done.status == 2
     assert "give --format" in done.err
+    pegasos.save(make_pipeline(StandardScaler(), PegasosClassifier(tol=0.5)).fit(X, y), tmp_path / "pipe.safetensors")
+    done = quick("export", "pipe.safetensors", "out.model", "--format", "libsvm", cwd=tmp_path)
+    assert done.status == 2
+    assert "export its last step" in done.err
+    assert "fault" not in done.err
 
 
 # --- files of unknown origin --------------------------------------------------------------------------------------
