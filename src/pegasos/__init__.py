@@ -6,7 +6,7 @@ from importlib.metadata import version
 __all__ = [
     "Checkpoint", "CheckpointError", "ModelFormatError", "PegasosClassifier", "PegasosRegressor", "PegasosSearchCV",
     "__version__", "from_sklearn", "load", "load_liblinear", "load_libsvm", "save", "save_liblinear", "save_libsvm",
-    "to_onnx", "to_sklearn",
+    "show_versions", "to_onnx", "to_sklearn",
 ]  # fmt: skip
 
 _HOMES = {
@@ -25,6 +25,7 @@ _HOMES = {
     "to_onnx": "pegasos.export.onnx_file",
     "to_sklearn": "pegasos.export.handover",
     "save": "pegasos.storage",
+    "show_versions": "pegasos.report.versions",
 }
 
 
