@@ -88,6 +88,10 @@ AT_LENGTH = {
         "the quick study as coded, and one cell against the report's own functions",
     "test_studies.py::test_the_small_sets_agree_with_the_report":
         "the quick study of these sets, and published errors of covtype, USPS and Fashion-MNIST",
+    "test_types.py::test_right_use_is_right_and_types_are_known":
+        "that the package says it has types, and mypy over its source",
+    "test_types.py::test_wrong_use_is_found":
+        "mypy over the source of the package",
     "test_trust.py::test_a_hundred_million_steps_lose_no_digits":
         "a million steps of every kind of rows",
 }  # fmt: skip

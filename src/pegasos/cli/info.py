@@ -34,7 +34,7 @@ def info(
         show_versions()
         return
     if versions:
-        title, results, tables = "Versions", environment(), []
+        title, results, tables = "Versions", environment(), list[Any]()
     elif is_model(what):
         title, results, tables = f"Model file {what}", model_facts(what), []
     else:

@@ -38,6 +38,16 @@ def save(model, path: str | os.PathLike, about: dict[str, Any] | None = None) ->
         Usually with the ending ``.safetensors``.
     about : dict, default=None
         Anything that JSON can hold, stored with the model; ``describe(path)["about"]`` returns it.
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = pegasos.PegasosClassifier(kernel="rbf").fit(X, y)
+    >>> pegasos.save(model, "iris.safetensors", about={"made by": "me"})
+    >>> bool((pegasos.load("iris.safetensors").decision_function(X) == model.decision_function(X)).all())
+    True
     """
     document, tensors = _pack(_storable(model), about)
     try:  # what is written can be read: better to fail now than when the model is needed
@@ -60,6 +70,16 @@ def load(path: str | os.PathLike):
     ------
     ModelFormatError
         The file is no model file, is damaged, or was written by a later version.
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pegasos.PegasosClassifier(C=10.0).fit(X, y).save("iris.safetensors")
+    >>> model = pegasos.load("iris.safetensors")
+    >>> type(model).__name__, model.C, model.predict(X[:2]).tolist()
+    ('PegasosClassifier', 10.0, [0, 0])
     """
     return _with_named_errors(path, _load)
 
