@@ -5,7 +5,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # loaded when they are asked for
-    from pegasos import model_selection
+    from pegasos import model_selection as model_selection
     from pegasos.estimators import PegasosClassifier, PegasosRegressor
     from pegasos.export.handover import to_sklearn
     from pegasos.export.liblinear import load_liblinear, save_liblinear
