@@ -123,7 +123,20 @@ def test_the_workflow_builds_tries_and_publishes_without_a_token():
 
 
 def test_the_conda_recipe_takes_its_numbers_from_the_project():
-    recipe = text("conda/meta.yaml")
-    for key in ("version", "dependencies", "requires-python", "description"):
-        assert f'project.get("{key}"' in recipe
-    assert f"pegasos = {PROJECT['scripts']['pegasos']}" in recipe
+    jinja2, yaml = pytest.importorskip("jinja2"), pytest.importorskip("yaml")
+    known = {"project": PROJECT}
+    recipe = jinja2.Template(text("conda/meta.yaml")).render(load_file_data=lambda *_, **__: known, PYTHON="python")
+    found = yaml.safe_load(recipe)
+    assert found["package"] == {"name": PROJECT["name"], "version": PROJECT["version"]}
+    assert [line.replace(" ", "") for line in found["requirements"]["run"][1:]] == PROJECT["dependencies"]
+    assert found["requirements"]["run"][0] == f"python {PROJECT['requires-python']}"
+    assert found["about"]["summary"] == PROJECT["description"]
+    assert found["build"]["entry_points"] == [f"pegasos = {PROJECT['scripts']['pegasos']}"]
+
+
+def test_the_citation_has_what_citation_files_must_have():
+    yaml = pytest.importorskip("yaml")
+    found = yaml.safe_load(text("CITATION.cff"))
+    assert {"cff-version", "message", "title", "authors"} <= found.keys()
+    assert found["license"] == PROJECT["license"]
+    assert [author["name"] for author in found["authors"]] == [author["name"] for author in PROJECT["authors"]]
