@@ -45,6 +45,13 @@ REASONS = {
     "sklearn.utils.validation._check_sample_weight": "the same errors for weights as theirs",
     "sklearn.utils.validation._num_samples": "the number of rows of anything that is taken for rows",
 }
+INHERITED = {  # of its classes: what ours call, and what they put in the place of theirs
+    "sklearn.base.BaseEstimator": ["_doc_link_module", "_doc_link_template", "_doc_link_url_param_generator",
+                                   "_get_param_names", "_validate_params"],
+    "sklearn.model_selection._search.BaseSearchCV": ["_check_refit_for_multimetric", "_format_results",
+                                                     "_get_routed_params_for_fit", "_get_scorers",
+                                                     "_parameter_constraints", "_run_search", "_select_best_index"],
+}  # fmt: skip
 SINCE = {"sklearn.calibration._TemperatureScaling": "1.8"}  # imported where it is asked for
 
 
@@ -79,6 +86,23 @@ def test_it_is_there(module, name):
     if since and parse_version(sklearn.__version__) < parse_version(since):
         pytest.skip(f"of scikit-learn {since}")
     assert hasattr(import_module(module), name), f"needed for: {REASONS[reason_of(module, name)]}"
+
+
+@pytest.mark.parametrize("path", INHERITED)
+def test_what_ours_inherit_is_there(path):
+    module, _, name = path.rpartition(".")
+    theirs = getattr(import_module(module), name)
+    assert not [name for name in INHERITED[path] if not hasattr(theirs, name)]
+
+
+def test_the_checks_of_parameters_begin_where_ours_replace_them(monkeypatch):
+    """A fit that no longer called `_validate_params` would do without our checks in silence."""
+    import pegasos
+
+    called = []
+    monkeypatch.setattr(pegasos.PegasosClassifier, "_validate_params", lambda self: called.append(self))
+    model = pegasos.PegasosClassifier(kernel="rbf").fit([[0.0], [1.0]], [0, 1])
+    assert called == [model]
 
 
 def test_none_that_has_become_public_is_imported_by_its_private_name():
