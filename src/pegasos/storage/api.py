@@ -93,6 +93,17 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
         "format", "versions", "class", "parameters", "n_features_in", "feature_names_in", "classes" (None for regression
         or where they take more than a megabyte), "kernel", "n_iter", "scaler" (its class, or None), "tensors" (shape
         and dtype by name), "size" of the file in bytes, and "about".
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from pegasos.storage import describe
+    >>> from sklearn.datasets import load_iris
+    >>> model = pegasos.PegasosClassifier(C=10.0).fit(*load_iris(return_X_y=True))
+    >>> pegasos.save(model, "iris.safetensors", about={"made by": "me"})
+    >>> found = describe("iris.safetensors")
+    >>> found["parameters"]["C"], found["about"]
+    (10.0, {'made by': 'me'})
     """
     return _with_named_errors(path, _describe)
 
