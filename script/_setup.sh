@@ -6,7 +6,7 @@ new_enough='import sys; sys.exit(sys.version_info < (3, 11))'
 # Prints the first Python that runs and is new enough.
 find_python() {
     local candidate
-    for candidate in "${PYTHON:-}" python3 python3.13 python3.12 python3.11; do
+    for candidate in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
         if [ -n "$candidate" ] && "$candidate" -c "$new_enough" >/dev/null 2>&1; then
             printf '%s\n' "$candidate"
             return

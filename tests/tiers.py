@@ -89,6 +89,8 @@ AT_LENGTH = {
         "each format by itself (test_export_*, test_storage, test_prediction)",
     "test_export_files.py::test_thousands_of_mutated_files":
         "three hundred of them",
+    "test_release.py::test_a_stranger_gets_what_is_promised":
+        "the distributions are built and looked into, and the README's blocks and the demo run where they are",
     "test_search_usps.py::test_the_published_grid_is_reproduced":
         "one of its seven kernels",
     "test_search_usps.py::test_the_best_kernels_are_as_good_as_published":
@@ -99,6 +101,10 @@ AT_LENGTH = {
         "the quick study as coded, and one cell against the report's own functions",
     "test_studies.py::test_the_small_sets_agree_with_the_report":
         "the quick study of these sets, and published errors of covtype, USPS and Fashion-MNIST",
+    "test_types.py::test_right_use_is_right_and_types_are_known":
+        "that the package says it has types, and mypy over its source",
+    "test_types.py::test_wrong_use_is_found":
+        "mypy over the source of the package",
     "test_trust.py::test_a_hundred_million_steps_lose_no_digits":
         "a million steps of every kind of rows",
 }  # fmt: skip

@@ -43,8 +43,9 @@ def interpret() -> bool:
 
 
 def _note(kind: str) -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(cache) / "pegasos" / f"compiled-{kind}"
+    from platformdirs import user_cache_path  # not at the top: most who import this module do not ask
+
+    return user_cache_path("pegasos", appauthor=False) / f"compiled-{kind}"
 
 
 def _stamp() -> str:

@@ -13,18 +13,29 @@ FIRST_FEATURES, LAST_FEATURES = 8, 4
 
 
 @takes_table
-@with_examples("pegasos info model.safetensors", "pegasos info train.csv --json")
+@with_examples("pegasos info model.safetensors", "pegasos info train.csv --json", "pegasos info --versions")
 def info(
-    what: Annotated[str, typer.Argument(metavar="MODEL|DATA", help="A model file, a known data set, or a data file.")],
+    what: Annotated[
+        str, typer.Argument(metavar="MODEL|DATA", help="A model file, a known data set, or a data file.")
+    ] = "",
     json: options.Json = False,
+    versions: Annotated[bool, typer.Option("--versions", help="Say what is installed instead.")] = False,
     *,
     table: dict[str, Any],
 ) -> None:
     """Say what a model file or a data set holds."""
     from pegasos.cli import output as out
     from pegasos.report.page import Page
+    from pegasos.report.versions import environment, show_versions
 
-    if is_model(what):
+    if versions == bool(what):
+        raise ValueError("Give either a model file or a data set, or --versions.")
+    if versions and not json:
+        show_versions()
+        return
+    if versions:
+        title, results, tables = "Versions", environment(), list[Any]()
+    elif is_model(what):
         title, results, tables = f"Model file {what}", model_facts(what), []
     else:
         from pegasos.datasets import load

@@ -50,6 +50,16 @@ def compress(model, *, max_support: int | None = None, tol: float | None = None,
     A fitted model of the same class. Its `compression_` is a dict: "n_support_before", "n_support", "n_rows" measured
     on, "rms_change" and "largest_change" of scores there, and "changed_labels", the share of those rows that the two
     models label differently (None for regression).
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = pegasos.PegasosClassifier(kernel="rbf", gamma=0.25, C=5).fit(X / 16, y)
+    >>> small = pegasos.compress(model, max_support=len(model.support_) // 2)
+    >>> bool(small.score(X / 16, y) > 0.98)
+    True
     """
     _check_sizes(max_support, tol)
     model = plain_model(model)

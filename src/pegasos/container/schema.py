@@ -21,7 +21,19 @@ DTYPE = re.compile(
 
 
 class ModelFormatError(ValueError):
-    """A file that is no model file, or a damaged one, or one of a later version."""
+    """A file that is no model file, or a damaged one, or one of a later version.
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> with open("note.safetensors", "w") as file:
+    ...     _ = file.write("something else")
+    >>> try:
+    ...     pegasos.load("note.safetensors")
+    ... except pegasos.ModelFormatError as error:
+    ...     print("refused")
+    refused
+    """
 
 
 def parse(raw: bytes | str, what: str) -> Any:

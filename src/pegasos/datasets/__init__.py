@@ -89,6 +89,18 @@ def load(name_or_path: str | os.PathLike, *, raw: bool = False, **options) -> Da
 
     A name is a data set even if a file is called the same; ./name is the file. `raw` leaves the features of a known
     set as they are: pixels from 0 to 255, for instance, which are divided by 255 otherwise.
+
+    Examples
+    --------
+    >>> from pegasos.datasets import load
+    >>> digits = load("digits")
+    >>> digits.X.shape, digits.y[:3].tolist()
+    ((1797, 64), [0, 1, 2])
+    >>> with open("rows.csv", "w") as file:
+    ...     _ = file.write("width,height,kind\\n1.5,2.0,a\\n0.5,3.0,b\\n")
+    >>> rows = load("rows.csv", label="kind")
+    >>> rows.X.shape, rows.y.tolist(), rows.feature_names
+    ((2, 2), ['a', 'b'], ['width', 'height'])
     """
     name = os.fspath(name_or_path)
     if name not in NAMES:

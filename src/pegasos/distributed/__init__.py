@@ -14,11 +14,16 @@
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 try:
     import dask  # noqa: F401
 except ImportError as error:
     raise ImportError("pegasos.distributed needs Dask, which is not installed: pip install 'pegasos[dask]'.") from error
+
+if TYPE_CHECKING:
+    from pegasos.distributed.estimators import PegasosClassifier, PegasosRegressor
+    from pegasos.distributed.search import PegasosSearchCV
 
 __all__ = ["PegasosClassifier", "PegasosRegressor", "PegasosSearchCV"]
 

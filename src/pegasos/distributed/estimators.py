@@ -201,6 +201,18 @@ class PegasosRegressor(DistributedBase, local.PegasosRegressor):
         As in `pegasos.PegasosRegressor`; those of the support are the landmarks.
     objective_, dual_gap_, relative_gap_, converged_, n_rounds_, n_recoveries_, t_, n_iter_, history_
         As in `pegasos.distributed.PegasosClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from pegasos.distributed import PegasosRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> X, y = da.from_array(scale(X), chunks=(200, -1)), da.from_array(scale(y), chunks=200)
+    >>> model = PegasosRegressor(random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.45)
+    True
     """
 
     _local_class = local.PegasosRegressor

@@ -15,9 +15,10 @@ from pegasos.estimators.progress import CallbackSupportMixin
 from pegasos.kernels import KERNELS
 from pegasos.problem.sampling import SAMPLINGS
 from pegasos.solver.checkpoint import Checkpoint
+from pegasos.utils.doc_link import DocLink
 
 
-class Saving(BaseEstimator):
+class Saving(DocLink, BaseEstimator):
     """Estimators that model files can hold, and whose parameters are looked at as fast as they are many."""
 
     @classmethod

@@ -12,12 +12,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    check_consistent_length,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from pegasos.estimators import inputs
 from pegasos.estimators.solving import solved_on_cpu
@@ -170,9 +165,7 @@ def checked_rows(estimator, X, *, reset: bool):
         if count == 0:
             raise ValueError(f"Found array with 0 {what}(s) (shape={X.shape}) while {name} requires a minimum of 1.")
     _check_finite(X, name)
-    _check_feature_names(estimator, X, reset=reset)
-    _check_n_features(estimator, X, reset=reset)
-    return X
+    return validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
 def _check_finite(X, name: str) -> None:

@@ -30,6 +30,16 @@ def to_sklearn(model):
     Returns
     -------
     A fitted machine of `sklearn.svm`.
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = pegasos.PegasosClassifier().fit(X, y)
+    >>> theirs = pegasos.to_sklearn(model)
+    >>> theirs, bool((theirs.predict(X) == model.predict(X)).all())
+    (LinearSVC(), True)
     """
     model = plain_model(model)
     if isinstance(model, KernelMachine | LinearMachine):

@@ -54,6 +54,17 @@ def save_liblinear(model, path: str | os.PathLike) -> None:
     ----------
     model : PegasosClassifier, PegasosRegressor, PegasosSearchCV, LinearSVC or LinearSVR
     path : str or path-like
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pegasos.save_liblinear(pegasos.PegasosClassifier().fit(X, y), "iris.model")
+    >>> with open("iris.model") as file:
+    ...     print(file.read(36))
+    solver_type L2R_L1LOSS_SVC_DUAL
+    nr_c
     """
     text.write_lines(path, liblinear_lines(described(model)))
 
@@ -112,6 +123,17 @@ def load_liblinear(path: str | os.PathLike):
     ------
     ModelFormatError
         The file is no model file of LIBLINEAR, or is damaged.
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = pegasos.PegasosClassifier().fit(X, y)
+    >>> pegasos.save_liblinear(model, "iris.model")
+    >>> found = pegasos.load_liblinear("iris.model")
+    >>> type(found).__name__, bool((found.predict(X) == model.predict(X)).all())
+    ('LinearSVC', True)
     """
     return text.read_model(path, "LIBLINEAR", _read)
 

@@ -45,6 +45,18 @@ def save_libsvm(model, path: str | os.PathLike) -> None:
     model : PegasosClassifier, PegasosRegressor, PegasosSearchCV, or a machine of `pegasos.svm`
         With a kernel of LIBSVM: "linear", "poly", "rbf", "sigmoid" or "precomputed".
     path : str or path-like
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from pegasos.svm import SVC
+    >>> pegasos.save_libsvm(SVC(kernel="linear").fit(X, y), "iris.model")
+    >>> with open("iris.model") as file:
+    ...     print(file.readline() + file.readline(), end="")
+    svm_type c_svc
+    kernel_type linear
     """
     text.write_lines(path, libsvm_lines(described(model)))
 
@@ -164,6 +176,18 @@ def load_libsvm(path: str | os.PathLike, *, n_features: int | None = None, spars
     ------
     ModelFormatError
         The file is no model file of LIBSVM, or is damaged.
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from pegasos.svm import SVC
+    >>> model = SVC().fit(X, y)
+    >>> pegasos.save_libsvm(model, "iris.model")
+    >>> found = pegasos.load_libsvm("iris.model", n_features=4)
+    >>> type(found).__name__, bool((found.predict(X) == model.predict(X)).all())
+    ('SVC', True)
     """
     return text.read_model(path, "LIBSVM", lambda lines: _read(lines, n_features, sparse))
 

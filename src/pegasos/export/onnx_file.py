@@ -39,6 +39,19 @@ def to_onnx(model, path: str | os.PathLike | None = None, *, dtype=None):
     Returns
     -------
     onnx.ModelProto
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> graph = pegasos.to_onnx(pegasos.PegasosClassifier(kernel="rbf").fit(X, y), "iris.onnx")
+    >>> [output.name for output in graph.graph.output]
+    ['label', 'scores']
+    >>> from onnxruntime import InferenceSession
+    >>> label, scores = InferenceSession("iris.onnx").run(None, {"X": X})
+    >>> label[:3].tolist(), scores.shape
+    ([0, 0, 0], (150, 3))
     """
     onnx = _onnx()
     if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):

@@ -16,12 +16,32 @@ SMALL = 1 << 26  # bytes for which there is room
 
 
 class DataError(ValueError):
-    """A file that cannot be read as data, in one sentence that names the file and the thing (line, column)."""
+    """A file that cannot be read as data, in one sentence that names the file and the thing (line, column).
+
+    Examples
+    --------
+    >>> from pegasos.datasets import DataError, load
+    >>> with open("rows.csv", "w") as file:
+    ...     _ = file.write("1,2,a\\n3,b\\n")
+    >>> try:
+    ...     load("rows.csv", header=False)
+    ... except DataError as error:
+    ...     print(error)
+    rows.csv: line 2 has 2 fields, but the first row has 3.
+    """
 
 
 @dataclass
 class Dataset:
-    """Rows and labels, and where they come from. `X_test` and `y_test` are there if a set has its own test part."""
+    """Rows and labels, and where they come from. `X_test` and `y_test` are there if a set has its own test part.
+
+    Examples
+    --------
+    >>> from pegasos.datasets import load
+    >>> data = load("iris")
+    >>> type(data).__name__, data.X.shape, data.format, data.X_test is None
+    ('Dataset', (150, 4), 'embedded', True)
+    """
 
     name: str
     X: Any  # ndarray or csr_matrix

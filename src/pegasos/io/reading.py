@@ -37,6 +37,15 @@ def read(path: str | os.PathLike, **options) -> Dataset:
     ------
     DataError
         If the file cannot be read as data, in a sentence that names the file and the thing.
+
+    Examples
+    --------
+    >>> from pegasos.io import read
+    >>> with open("rows.svm", "w") as file:
+    ...     _ = file.write("1 1:0.5 3:2\\n-1 2:1\\n")
+    >>> data = read("rows.svm")
+    >>> data.format, data.X.shape, data.y.tolist()
+    ('libsvm', (2, 3), [1, -1])
     """
     path = Path(path)
     check_readable(path)

@@ -29,6 +29,17 @@ def learning_curve(
 
     All sizes and folds are trained together where the estimator is one of this package or a pipeline that ends in one;
     others, and `exploit_incremental_learning`, are handed to scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.model_selection import learning_curve
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = PegasosClassifier(kernel="rbf")
+    >>> sizes, train, test = learning_curve(model, X, y, train_sizes=[30, 60, 120], shuffle=True, random_state=0)
+    >>> sizes.tolist(), test.shape
+    ([30, 60, 120], (3, 5))
     """
     if exploit_incremental_learning or not shares(estimator, None):
         return theirs.learning_curve(
@@ -64,6 +75,17 @@ def validation_curve(
 
     All values and folds are trained together, as in a search, where the estimator is one of this package or a pipeline
     that ends in one; others are handed to scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.model_selection import validation_curve
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = PegasosClassifier(kernel="rbf")
+    >>> train, test = validation_curve(model, X, y, param_name="C", param_range=[0.01, 1, 100])
+    >>> test.shape, bool(test[1].mean() > 0.95)
+    ((3, 5), True)
     """
     if not shares(estimator, None):
         return theirs.validation_curve(

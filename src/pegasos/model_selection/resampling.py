@@ -50,6 +50,18 @@ class Resampled:
         "coef" and "intercept" of the fit on all rows as they are, empty for kernels.
     left_out : Resampled or None
         Fits without each row in turn, for intervals that are corrected for bias and acceleration.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.model_selection import bootstrap
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = bootstrap(PegasosClassifier(), X, y, n_resamples=50, random_state=0)
+    >>> found.coef.shape, found.interval("coef").shape
+    ((50, 3, 4), (2, 3, 4))
+    >>> bool(found.scores.mean() > 0.8)
+    True
     """
 
     counts: np.ndarray
@@ -167,6 +179,16 @@ def jackknife(estimator, X, y, *, scoring=None, sample_weight=None, n_jobs=None,
     """Fit an estimator without each row in turn, all fits as columns of wide jobs; see `bootstrap`.
 
     ``scores`` are those of the row that is left out: of accuracy, their mean is the leave-one-out estimate.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.model_selection import jackknife
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = jackknife(PegasosClassifier(kernel="rbf"), X, y)
+    >>> len(found.scores), bool(found.scores.mean() > 0.9)
+    (150, True)
     """
     X, y = given(X, y)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)

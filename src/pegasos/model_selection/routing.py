@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn import get_config
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.model_selection._validation import _check_groups_routing_disabled
 from sklearn.utils import Bunch
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 
 def routed(owner: str, estimator, cv, scorer, *, params: dict | None, groups) -> Bunch:
@@ -17,7 +18,7 @@ def routed(owner: str, estimator, cv, scorer, *, params: dict | None, groups) ->
     """
     _check_groups_routing_disabled(groups)
     params = {} if params is None else params
-    if not _routing_enabled():
+    if not get_config()["enable_metadata_routing"]:
         return Bunch(splitter=Bunch(split={"groups": groups}), estimator=Bunch(fit=params), scorer=Bunch(score={}))
     router, given = MetadataRouter(owner=owner), lambda callee: MethodMapping().add(caller="fit", callee=callee)
     router.add(splitter=cv, method_mapping=given("split")).add(estimator=estimator, method_mapping=given("fit"))

@@ -73,6 +73,15 @@ class GridSearchCV(SharedSearch):
         As in scikit-learn. `n_jobs` are threads; None: as many as BLAS uses.
     max_time : float, default=None
         As in `pegasos.PegasosSearchCV`; not for other estimators.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.model_selection import GridSearchCV
+    >>> search = GridSearchCV(PegasosClassifier(kernel="rbf"), {"C": [0.1, 1, 10], "gamma": [0.1, 1]})
+    >>> bool(search.fit(*load_iris(return_X_y=True)).best_score_ > 0.95)
+    True
     """
 
     _parameter_constraints: dict = {**PegasosSearchCV._parameter_constraints, "pre_dispatch": [Integral, str]}
@@ -113,6 +122,17 @@ class RandomizedSearchCV(SharedSearch):
         As in scikit-learn.
     max_time : float, default=None
         As in `pegasos.PegasosSearchCV`; not for other estimators.
+
+    Examples
+    --------
+    >>> from scipy.stats import loguniform
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.model_selection import RandomizedSearchCV
+    >>> spread = {"C": loguniform(0.01, 100)}
+    >>> search = RandomizedSearchCV(PegasosClassifier(kernel="rbf"), spread, n_iter=5, random_state=0)
+    >>> bool(search.fit(*load_iris(return_X_y=True)).best_score_ > 0.95)
+    True
     """
 
     _parameter_constraints: dict = {

@@ -98,6 +98,15 @@ def cross_val_score(
     """The score of an estimator on each fold, as `sklearn.model_selection.cross_val_score` gives it.
 
     See `cross_validate` for what is shared.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.model_selection import cross_val_score
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(cross_val_score(PegasosClassifier(kernel="rbf"), X, y, cv=5).mean() > 0.95)
+    True
     """
     if not shares(estimator, None):
         return theirs.cross_val_score(
@@ -118,6 +127,16 @@ def cross_val_predict(
     """What an estimator that has not seen a row predicts for it, as `sklearn.model_selection.cross_val_predict` does.
 
     See `cross_validate` for what is shared.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.model_selection import cross_val_predict
+    >>> X, y = load_iris(return_X_y=True)
+    >>> predicted = cross_val_predict(PegasosClassifier(kernel="rbf"), X, y, cv=5)
+    >>> bool((predicted == y).mean() > 0.95)
+    True
     """
     if not shares(estimator, None):
         return theirs.cross_val_predict(

@@ -46,6 +46,13 @@ class BarsDisplay(Display):
     ax_, figure_
         Where it was drawn.
     bars_ : BarContainer
+
+    Examples
+    --------
+    >>> from pegasos.plotting import BarsDisplay
+    >>> display = BarsDisplay(["ours", "theirs"], [1.5, 12.0], value_name="seconds").plot()
+    >>> len(display.bars_)
+    2
     """
 
     def __init__(
@@ -177,7 +184,15 @@ class BarsDisplay(Display):
 
 
 class ClassCountsDisplay(BarsDisplay):
-    """How many rows each class has; see `from_labels`."""
+    """How many rows each class has; see `from_labels`.
+
+    Examples
+    --------
+    >>> from pegasos.plotting import ClassCountsDisplay
+    >>> display = ClassCountsDisplay.from_labels(["b", "a", "b"])
+    >>> display.labels, display.values.tolist()
+    (['a', 'b'], [1.0, 2.0])
+    """
 
     @classmethod
     def from_labels(cls, y, *, ax=None, **kwargs):

@@ -12,7 +12,14 @@ MISSING = "reports need matplotlib and jinja2: pip install 'pegasos[report]'"
 
 
 class MissingExtra(ImportError):
-    """A package that only figures and reports need is not installed."""
+    """A package that only figures and reports need is not installed.
+
+    Examples
+    --------
+    >>> from pegasos.plotting import MissingExtra
+    >>> issubclass(MissingExtra, ImportError)
+    True
+    """
 
 
 def require(*modules: str) -> None:

@@ -32,6 +32,16 @@ class ConfusionDisplay(Display):
         Where it was drawn.
     cells_ : list of list of Rectangle
         Empty where there are more than 34 classes, which are drawn as a raster image.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.plotting import ConfusionDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = ConfusionDisplay.from_estimator(PegasosClassifier(kernel="rbf").fit(X, y), X, y)
+    >>> int(display.matrix.sum())
+    150
     """
 
     def __init__(self, matrix, labels):

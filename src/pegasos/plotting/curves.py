@@ -19,7 +19,14 @@ STYLES = ("line", "points", "both", "dashed", "dotted")
 
 @dataclass
 class Curve:
-    """A named line: values at steps, and a band around it where `lower` or `upper` is given."""
+    """A named line: values at steps, and a band around it where `lower` or `upper` is given.
+
+    Examples
+    --------
+    >>> from pegasos.plotting import Curve
+    >>> Curve("error", [1, 10, 100], [0.5, 0.2, 0.1]).label
+    'error'
+    """
 
     label: str
     steps: Sequence[float] | np.ndarray
@@ -59,6 +66,16 @@ class ConvergenceDisplay(Display):
         Where it was drawn.
     lines_ : list of Line2D
         One for each curve, then for each bound.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.plotting import ConvergenceDisplay
+    >>> model = PegasosClassifier(kernel="rbf").fit(*load_iris(return_X_y=True))
+    >>> display = ConvergenceDisplay.from_estimator(model, show="gap")
+    >>> len(display.lines_)
+    1
     """
 
     def __init__(
@@ -142,6 +159,13 @@ class RuntimesDisplay(Display):
     ax_, figure_
         Where it was drawn.
     lines_ : list of Line2D
+
+    Examples
+    --------
+    >>> from pegasos.plotting import Curve, RuntimesDisplay
+    >>> display = RuntimesDisplay([Curve("ours", [100, 1000], [0.1, 0.9])]).plot()
+    >>> display.ax_.get_xscale()
+    'log'
     """
 
     def __init__(self, curves, xlabel="rows", ylabel="seconds", logx=True, logy=True, title=None):

@@ -27,6 +27,14 @@ class SampleImagesDisplay(Display):
     ----------
     ax_, figure_
         Where it was drawn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from pegasos.plotting import SampleImagesDisplay
+    >>> display = SampleImagesDisplay.from_data(*load_digits(return_X_y=True), (8, 8), per_class=1)
+    >>> len(display.images)
+    10
     """
 
     def __init__(self, images, labels, *, per_row=10):
@@ -116,6 +124,13 @@ class EmbeddingDisplay(Display):
     ----------
     ax_, figure_
         Where it was drawn.
+
+    Examples
+    --------
+    >>> from pegasos.plotting import EmbeddingDisplay
+    >>> display = EmbeddingDisplay([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], ["a", "b", "b"]).plot()
+    >>> display.figure_ is not None
+    True
     """
 
     def __init__(self, points, y):

@@ -57,6 +57,13 @@ class HeatmapDisplay(Display):
     cells_ : list of list of Rectangle
         Empty where there are more than 1200 values, which are drawn as a picture.
     texts_ : list of list of Text or None
+
+    Examples
+    --------
+    >>> from pegasos.plotting import HeatmapDisplay
+    >>> display = HeatmapDisplay([[0.2, 0.1], [0.3, 0.4]], [1, 10], [0.1, 1.0], "C", "gamma", "error").plot()
+    >>> display.best_
+    [(0, 1)]
     """
 
     def __init__(

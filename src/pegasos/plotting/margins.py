@@ -25,6 +25,16 @@ class MarginsDisplay(Display):
     below_ : dict
         The share of rows below 0 and below 1.
     bars_ : BarContainer
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.plotting import MarginsDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = MarginsDisplay.from_estimator(PegasosClassifier(kernel="rbf").fit(X, y), X, y)
+    >>> len(display.margins)
+    150
     """
 
     def __init__(self, margins):

@@ -18,7 +18,14 @@ from pegasos.plotting.style import SIZE, Display, new_figure, styled
 
 @dataclass
 class Panel:
-    """The curves of one panel, and the name, the scale and the ends of its y axis."""
+    """The curves of one panel, and the name, the scale and the ends of its y axis.
+
+    Examples
+    --------
+    >>> from pegasos.plotting import Curve, Panel
+    >>> Panel("error", [Curve("test", [0.1, 1.0], [0.2, 0.3])]).ylabel
+    'error'
+    """
 
     ylabel: str
     curves: Sequence[Curve]
@@ -43,6 +50,15 @@ class PathsDisplay(Display):
     ax_, figure_
         The first of them, and where they were drawn.
     lines_ : list of list of Line2D
+
+    Examples
+    --------
+    >>> from pegasos.plotting import Curve, Panel, PathsDisplay
+    >>> lams = [0.001, 0.01, 0.1]
+    >>> error = Panel("error", [Curve("test", lams, [0.03, 0.02, 0.1])])
+    >>> objective = Panel("objective", [Curve("P", lams, [0.1, 0.2, 0.5])])
+    >>> len(PathsDisplay([error, objective]).plot().axes_)
+    2
     """
 
     def __init__(self, panels, *, xlabel="λ", logx=True, title=None):

@@ -27,6 +27,13 @@ class NullDistributionDisplay(Display):
     ax_, figure_
         Where it was drawn.
     bars_ : BarContainer
+
+    Examples
+    --------
+    >>> from pegasos.plotting import NullDistributionDisplay
+    >>> display = NullDistributionDisplay([0.4, 0.5, 0.5, 0.6], score=0.9, pvalue=0.2, score_name="accuracy").plot()
+    >>> display.figure_ is not None
+    True
     """
 
     def __init__(self, permutation_scores, score, pvalue, *, score_name="score"):
@@ -69,6 +76,13 @@ class IntervalsDisplay(Display):
     ----------
     ax_, figure_
         Where it was drawn.
+
+    Examples
+    --------
+    >>> from pegasos.plotting import IntervalsDisplay
+    >>> display = IntervalsDisplay(["width", "height"], [0.5, -1.0], [0.2, -1.4], [0.9, -0.5]).plot()
+    >>> display.figure_ is not None
+    True
     """
 
     def __init__(self, labels, estimates, low, high, *, value_name="value", most=40):
@@ -109,6 +123,13 @@ class ReliabilityDisplay(Display):
     ----------
     ax_, figure_
         Where it was drawn.
+
+    Examples
+    --------
+    >>> from pegasos.plotting import ReliabilityDisplay
+    >>> display = ReliabilityDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9], n_bins=2)
+    >>> display.counts.tolist()
+    [2.0, 2.0]
     """
 
     def __init__(self, said, found, counts):

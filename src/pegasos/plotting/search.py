@@ -104,6 +104,16 @@ class SearchHeatmapDisplay(HeatmapDisplay):
     ----------
     fixed_ : dict
         The other parameters and the values they are held at.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import PegasosClassifier, PegasosSearchCV
+    >>> from pegasos.plotting import SearchHeatmapDisplay
+    >>> search = PegasosSearchCV(PegasosClassifier(kernel="rbf"), {"C": [0.1, 1, 10], "gamma": [0.1, 1]})
+    >>> display = SearchHeatmapDisplay.from_estimator(search.fit(*load_iris(return_X_y=True)), x="C", y="gamma")
+    >>> display.values.shape
+    (2, 3)
     """
 
     fixed_: dict

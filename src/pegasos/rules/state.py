@@ -78,6 +78,14 @@ class State:
         steps : int or ndarray of shape (P,)
             Steps that the vector counts for. With 0 it is the w₁ of the very first step, which tests its rows against
             it and then multiplies it by 0.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pegasos.rules.state import State
+        >>> state = State.from_weights([0.5, -1.0, 2.0], lam=0.1, steps=10)
+        >>> state.model().ravel().tolist()
+        [0.5, -1.0, 2.0]
         """
         weights = np.asarray(weights)
         weights = weights.astype(np.result_type(weights, np.float32), copy=False)

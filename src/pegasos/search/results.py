@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer, _Scorer, get_scorer
+from sklearn.metrics import get_scorer
+from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer, _Scorer
 from sklearn.model_selection._validation import _score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split

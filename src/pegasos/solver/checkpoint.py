@@ -9,7 +9,20 @@ EVERY = 60.0
 
 
 class CheckpointError(ValueError):
-    """A file that is no checkpoint, a damaged one, or one of another fit."""
+    """A file that is no checkpoint, a damaged one, or one of another fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import CheckpointError, PegasosClassifier
+    >>> with open("fit.checkpoint", "w") as file:
+    ...     _ = file.write("something else")
+    >>> try:
+    ...     PegasosClassifier(checkpoint="fit.checkpoint").fit(*load_iris(return_X_y=True))
+    ... except CheckpointError as error:
+    ...     print("refused")
+    refused
+    """
 
 
 @dataclass(frozen=True)
@@ -29,6 +42,15 @@ class Checkpoint:
         Whether to go on from the file if it exists; False makes it an error, so that nothing is overwritten.
     keep : bool, default=False
         Whether the file stays when the fit is done.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import Checkpoint, PegasosClassifier
+    >>> checkpoint = Checkpoint("iris.checkpoint", every=10.0)
+    >>> model = PegasosClassifier(kernel="rbf", checkpoint=checkpoint).fit(*load_iris(return_X_y=True))
+    >>> bool(model.converged_.all())  # and the file is gone
+    True
     """
 
     path: str | os.PathLike

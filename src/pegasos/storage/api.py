@@ -49,6 +49,16 @@ def save(
     dict or None
         With `dtype`, what it costs: "rms_change" (in the worst column) and "largest_change" of the scores of support
         vectors, beside "dtype" and the type "restored" by `load`; also ``describe(path)["stored"]``.
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = pegasos.PegasosClassifier(kernel="rbf").fit(X, y)
+    >>> pegasos.save(model, "iris.safetensors", about={"made by": "me"})
+    >>> bool((pegasos.load("iris.safetensors").decision_function(X) == model.decision_function(X)).all())
+    True
     """
     model = _storable(model)
     document, tensors = _pack(model, about)
@@ -75,6 +85,16 @@ def load(path: str | os.PathLike):
     ------
     ModelFormatError
         The file is no model file, is damaged, or was written by a later version.
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pegasos.PegasosClassifier(C=10.0).fit(X, y).save("iris.safetensors")
+    >>> model = pegasos.load("iris.safetensors")
+    >>> type(model).__name__, model.C, model.predict(X[:2]).tolist()
+    ('PegasosClassifier', 10.0, [0, 0])
     """
     return _with_named_errors(path, _load)
 
@@ -89,6 +109,18 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
         or where they take more than a megabyte), "kernel", "n_iter", "scaler" (its class, or None), "tensors" (shape
         and dtype by name), "size" of the file in bytes, "about", and where support vectors have been rounded or made
         fewer "stored" and "compression", which say what that has changed.
+        and dtype by name), "size" of the file in bytes, and "about".
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> from pegasos.storage import describe
+    >>> from sklearn.datasets import load_iris
+    >>> model = pegasos.PegasosClassifier(C=10.0).fit(*load_iris(return_X_y=True))
+    >>> pegasos.save(model, "iris.safetensors", about={"made by": "me"})
+    >>> found = describe("iris.safetensors")
+    >>> found["parameters"]["C"], found["about"]
+    (10.0, {'made by': 'me'})
     """
     return _with_named_errors(path, _describe)
 

@@ -55,8 +55,13 @@ def fit(estimator, path: str | os.PathLike, *, label: str | int | None = None):
 
     Examples
     --------
+    >>> from sklearn.datasets import dump_svmlight_file, load_digits
     >>> from pegasos import PegasosClassifier, streaming
-    >>> model = streaming.fit(PegasosClassifier(lam=1e-6, max_iter=3), "big.svm")  # doctest: +SKIP
+    >>> X, y = load_digits(return_X_y=True)
+    >>> dump_svmlight_file(X / 16, y, "big.svm", zero_based=False)
+    >>> model = streaming.fit(PegasosClassifier(solver="pegasos", lam=1e-3, random_state=0), "big.svm")
+    >>> bool(model.score(X / 16, y) > 0.95)
+    True
     """
     from sklearn.base import clone
 

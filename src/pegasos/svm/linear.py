@@ -269,6 +269,15 @@ class LinearSVR(RegressorMixin, LinearMachine):
         Passes over the rows.
     objective_, dual_gap_, relative_gap_, converged_ : ndarray of shape (1,)
         As those of `LinearSVC`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from pegasos.svm import LinearSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> LinearSVR(C=10.0).fit(scale(X), y).score(scale(X), y) > 0.45
+    True
     """
 
     _parameter_constraints: dict = {

@@ -32,6 +32,17 @@ def from_sklearn(machine):
     Returns
     -------
     The machine of `pegasos.svm` of the same name.
+
+    Examples
+    --------
+    >>> import pegasos, sklearn.svm
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> theirs = sklearn.svm.SVC().fit(X, y)
+    >>> ours = pegasos.from_sklearn(theirs)
+    >>> type(ours).__module__, bool((ours.predict(X) == theirs.predict(X)).all())
+    ('pegasos.svm.svc', True)
+    >>> ours.save("theirs.safetensors")
     """
     name = type(machine).__name__
     if type(machine) is not getattr(sklearn.svm, name, None) or name not in KINDS:

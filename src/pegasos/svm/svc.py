@@ -332,6 +332,14 @@ class NuSVC(PairwiseMachine):
         As those of `SVC`.
     relative_gap_ : ndarray of shape (n_pairs,)
         The gap as a fraction of what ½ ||w||² can be at most, before the division by the margin.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos.svm import NuSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> NuSVC(nu=0.1).fit(X, y).score(X, y) > 0.95
+    True
     """
 
     _parameter_constraints: dict = {

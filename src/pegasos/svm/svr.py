@@ -127,6 +127,15 @@ class NuSVR(RegressionMachine):
         As those of `SVR`.
     relative_gap_ : ndarray of shape (1,)
         The gap as a fraction of what the spread of the targets costs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from pegasos.svm import NuSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> NuSVR(nu=0.3, C=100.0).fit(scale(X), y).score(scale(X), y) > 0.5
+    True
     """
 
     _parameter_constraints = without("class_weight", "epsilon", "probability", "random_state")

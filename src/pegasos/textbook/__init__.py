@@ -16,6 +16,15 @@ of `pegasos` compute a thousand times sooner, and the tests hold the two to the 
 `smo`                          S. Chen, after J. Platt: the pair of dual variables that violates most
 `draws_of`                     the rows that `PegasosClassifier` draws, so that the two can be compared
 =============================  ===============================================================================
+
+Examples
+--------
+>>> import numpy as np
+>>> from pegasos.textbook import draws_of, last_of, pegasos
+>>> X, y = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, -2.0]]), np.array([1, 1, -1])
+>>> w = last_of(pegasos(X, y, 0.1, draws_of(n_rows=3, steps=100)))
+>>> (X @ w * y > 0).all()
+np.True_
 """
 
 from pegasos.textbook.draws import draws_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,22 +9,17 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> float:
-    """Bytes of memory that are available to this process; infinite where that is unknown."""
-    return min(_of_the_machine(), _of_the_container())
+    """Bytes of memory that are available to this process."""
+    import psutil  # not at the top: the command line answers before this is imported
 
-
-def _of_the_machine() -> float:
-    with suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024.0 * int(line.split()[1])
-    with suppress(OSError, ValueError, AttributeError):
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    return float("inf")
+    return min(float(psutil.virtual_memory().available), _of_the_container())
 
 
 def _of_the_container() -> float:
-    """What the limit of a container leaves; pages of files that it has read are given back when memory is asked for."""
+    """What the limit of a container leaves, of which psutil knows nothing; infinite without one.
+
+    Pages of files that it has read are given back when memory is asked for.
+    """
     with suppress(OSError, ValueError):
         limit = float((CGROUP / "memory.max").read_text())  # "max" where there is none
         used = float((CGROUP / "memory.current").read_text())
