@@ -97,6 +97,11 @@ class CocoaSolver:
     clock : Clock
     callback : callable, optional
         Called with the record of each round, and a function that makes the model; True ends the rounds.
+
+    Attributes
+    ----------
+    checkpoint : CocoaCheckpoint or None
+        Written between two rounds when it is due.
     """
 
     def __init__(
@@ -118,6 +123,7 @@ class CocoaSolver:
         self.gaps: list[float] = []  # the largest of each round since rows were last dealt out
         self.history: list[dict] = []
         self.stopped = False
+        self.checkpoint: Any = None
 
     def run(self) -> CocoaResult:
         """Take rounds until all columns are within `tol`, or the limits, the callback or Ctrl-C end them."""
@@ -130,6 +136,8 @@ class CocoaSolver:
                 if self._prove() or self._at_limit():
                     break
                 self.rounds += 1  # rounding has hidden a little of the gap: the last changes count, and rounds go on
+            if self.checkpoint is not None and self.clock.timed_out:
+                self.checkpoint.save(self)
         except Interrupted:
             self.rounds = self.history[-1]["round"] if self.history else 0  # later changes are not evaluated
             if self.rounds == 0:  # there is no model yet
@@ -167,6 +175,8 @@ class CocoaSolver:
             self.rounds += 1
             if self._is_slow():
                 self._deal()
+            if self.checkpoint is not None and self.checkpoint.due():
+                self.checkpoint.save(self)
 
     def _is_slow(self) -> bool:
         """Whether the largest gap has not halved in the last few rounds."""

@@ -89,11 +89,11 @@ def joined(plan: Plan, number: int, *parts: Part | None) -> LocalSolver | None:
     return LocalSolver([rows for rows, _ in given], plan, number) if len(given) == len(parts) else None
 
 
-def adopt(local: LocalSolver | None, key: Any, request: DealRequest, *parts: Part) -> int | None:
+def adopt(local: LocalSolver | None, key: Any, request: DealRequest, *parts: Part | None) -> int | None:
     """Take the dual variables of these parts; gives the number of rows."""
     if local is None:
         return None
-    alpha = np.concatenate([alpha for _, alpha in parts])
+    alpha = np.concatenate([part[1] for part in parts if part is not None])
     local_solver.hold(key, DualVariables(local, alpha), request.round)
     return local.rows.n_rows
 

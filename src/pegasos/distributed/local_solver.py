@@ -371,7 +371,7 @@ def sum_model(local: LocalSolver, key: Any, request: RoundRequest) -> ModelSums 
     return local.model_sums(duals)
 
 
-def forget(token: Any) -> None:
-    """Drop the dual variables of a fit."""
-    for key in [key for key in _dual_variables if key[0] == token]:
+def forget(beginning: tuple) -> None:
+    """Drop the dual variables whose keys begin so: those of a fit by its token, or of one local solver by its key."""
+    for key in [key for key in _dual_variables if key[: len(beginning)] == beginning]:
         del _dual_variables[key]

@@ -133,8 +133,10 @@ class ThreadWorkers:
             assert None not in cuts
             for place, n in enumerate(group):
                 parts = [exchange.part_of(each, place) for each in cuts]
-                self.solvers[n] = exchange.joined(plan, n, *parts)
-                exchange.adopt(self.solvers[n], (self.token, n), request, *parts)
+                solver = exchange.joined(plan, n, *parts)
+                assert solver is not None
+                self.solvers[n] = solver
+                exchange.adopt(solver, (self.token, n), request, *parts)
         return True
 
     def export(self, step_size, stop):
@@ -150,7 +152,7 @@ class ThreadWorkers:
 
     def close(self) -> None:
         """Drop rows and dual variables."""
-        local_solver.forget(self.token)
+        local_solver.forget((self.token,))
         self.solvers, self.partitions = [], []
 
 
