@@ -57,7 +57,7 @@ class DistributedBase(HoldsClient, PegasosBase):
 
     # Parameters of the local estimators that are none here, since local solvers are dual coordinate ascent on single
     # rows, on the CPU. Code for all estimators reads them: the checks of parameters, `Recipe`, predictions, searches.
-    solver, batch_size, project = "sdca", 1, False
+    solver, batch_size, project, break_ties = "sdca", 1, False, False
     kernel_params = cache_size = n_jobs = max_iter = max_steps = None
     device = "cpu"
     _local_class: type[PegasosBase]  # the class of `local_model`
