@@ -73,7 +73,12 @@ def test_a_fit_on_two_processes_reaches_the_optimum(client, kind, parts):
     assert_good(model, optimum(X, Y, LAM), tol=3e-3)
     assert model.n_recoveries_ == 0
     assert model.history_[-1]["bytes"] > 0
-    assert model.predict(chunked(X, Y)[0]).compute(scheduler=client).tolist() == model.predict(X).tolist()
+    rows, labels = chunked(X, Y)
+    assert model.predict(rows).compute(scheduler=client).tolist() == model.predict(X).tolist()
+    np.testing.assert_allclose(
+        model.decision_function(rows).compute(scheduler=client), model.decision_function(X), rtol=1e-12
+    )
+    assert model.score(rows, labels) == pytest.approx(model.score(X, Y))
 
 
 def test_the_same_placement_gives_the_same_model(client):
@@ -113,6 +118,15 @@ def test_an_error_in_the_rows_is_one_sentence_on_the_driver(client):
         PegasosClassifier(client=client).fit(rows, da.zeros_like(labels))
 
 
+def test_sorted_rows_change_processes(client):
+    order = np.argsort(Y, kind="stable")
+    rows = chunked(X[order], Y[order], 2)
+    model = PegasosClassifier(lam=1e-2, tol=1e-2, random_state=0, client=client).fit(*rows)
+    assert model.n_shuffles_ >= 1
+    assert model.converged_.all()
+    assert (model.objective_ <= 1.01 * optimum(X, Y, 1e-2).objective_).all()
+
+
 @pytest.mark.data
 @needs_data
 @pytest.mark.parametrize("parts", [2, 8])
@@ -144,7 +158,8 @@ class Slow(local_solver.LocalSolver):
         return super().round(duals, request)
 
 
-def test_a_worker_killed_in_mid_fit_does_not_change_the_gap(tmp_path, monkeypatch):
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_worker_killed_in_mid_fit_does_not_change_the_gap(tmp_path, monkeypatch, shuffle):
     monkeypatch.setattr(cluster_module, "LocalSolver", Slow)
     with two_workers(tmp_path) as client:
         begun, killed = threading.Event(), []
@@ -155,7 +170,8 @@ def test_a_worker_killed_in_mid_fit_does_not_change_the_gap(tmp_path, monkeypatc
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
 
-        model = PegasosClassifier(lam=1e-3, tol=1e-2, local_passes=1, random_state=0, client=client)
+        params = dict(lam=1e-3, tol=1e-2, local_passes=1, shuffle=shuffle, random_state=0)
+        model = PegasosClassifier(**params, client=client)
         callback = model._callback
 
         def watching(tasks, shown):

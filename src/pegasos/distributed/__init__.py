@@ -5,8 +5,10 @@
     partitions   collections → one `Partition` for each block of rows, where the rows are
     survey       what each partition holds, and all of them together: classes, weights, spread of the features
     local_solver dual coordinate ascent on the rows of one worker, and its part of the certificate
-    workers      the protocol of workers, and threads of this process; dask_workers: the workers of a Dask client
+    workers      the protocol of workers, and threads of this process; dask_workers: the workers of a Dask client, and
+                 dask_tasks: what runs there
     cocoa        rounds of CoCoA+: local steps, the sum of their changes, the gap; recovery from lost workers
+    exchange     rows that change workers, with their dual variables; checkpoint: going on after a lost scheduler
     base         a fit from parameters to the fitted model; estimators: PegasosClassifier, PegasosRegressor
     lazy_predict predictions for collections as Dask arrays
     search       PegasosSearchCV, with parts of the grid on the workers; search_worker: what a worker does

@@ -40,13 +40,14 @@ if TYPE_CHECKING:
 LINE = "[{name}] round {round}: mean objective {objective:.6g}, largest gap {gap:.3g}, {seconds:.1f} s"
 SHARED = (
     "kernel", "gamma", "degree", "coef0", "lam", "C", "tol", "max_time", "fit_intercept", "intercept_scaling",
-    "n_landmarks", "landmarks", "random_state", "verbose",
+    "n_landmarks", "landmarks", "random_state", "verbose", "checkpoint",
 )  # fmt: skip
 CONSTRAINTS: dict = {name: PegasosBase._parameter_constraints[name] for name in SHARED} | {
     "kernel": [StrOptions(set(KERNELS) - {"precomputed"}), callable],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "max_rounds": [Interval(Integral, 1, None, closed="left")],
     "local_passes": [Interval(Real, 0, None, closed="neither")],
+    "shuffle": ["boolean", StrOptions({"auto"})],
     "client": "no_validation",
 }
 
@@ -56,8 +57,8 @@ class DistributedBase(HoldsClient, PegasosBase):
 
     # Parameters of the local estimators that are none here, since local solvers are dual coordinate ascent on single
     # rows, on the CPU. Code for all estimators reads them: the checks of parameters, `Recipe`, predictions, searches.
-    solver, batch_size, project = "sdca", 1, False
-    kernel_params = cache_size = checkpoint = n_jobs = max_iter = max_steps = None
+    solver, batch_size, project, break_ties = "sdca", 1, False, False
+    kernel_params = cache_size = n_jobs = max_iter = max_steps = None
     device = "cpu"
     _local_class: type[PegasosBase]  # the class of `local_model`
 
@@ -79,13 +80,16 @@ class DistributedBase(HoldsClient, PegasosBase):
 
     def _train_on(self, workers: Workers, X, y, sample_weight, started: float) -> None:
         """Train on the partitions that the workers have loaded."""
-        from pegasos.distributed.cocoa import CocoaSettings, CocoaSolver  # here: imports Numba, which takes a while
+        from pegasos.distributed.checkpoint import checkpoint_of  # here: imports Numba, which takes a while
+        from pegasos.distributed.cocoa import CocoaSettings, CocoaSolver
         from pegasos.solver.clock import Clock
 
         recipe = recipe_of(self)
         survey = survey_of(workers, recipe)
         plan = plan_of(recipe, survey, weighted=sample_weight is not None)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        checkpoint = checkpoint_of(self, survey, seed)
+        seed = seed if checkpoint is None else checkpoint.seed
         landmarks, counts = gathered_landmarks(workers, recipe, survey, plan, seed)
         plan = replace(plan, features=replace(plan.features, landmarks=landmarks))
         workers.place(plan, survey.sizes)
@@ -96,10 +100,18 @@ class DistributedBase(HoldsClient, PegasosBase):
         )
         tasks = TaskTree(self, X, y, {"sample_weight": sample_weight}, self.max_rounds, attributes)
         tasks.begin()
-        settings = CocoaSettings(self.tol, self.max_rounds, self.local_passes, seed)
+        mix_first, may_mix = survey.differ() if self.shuffle == "auto" else self.shuffle, self.shuffle is not False
+        settings = CocoaSettings(
+            self.tol, self.max_rounds, self.local_passes, seed, mix_first=mix_first, may_mix=may_mix
+        )  # fmt: skip
         clock = Clock(self.max_time, started)
         with progress_shown(type(self).__name__, self.verbose, LINE) as shown, clock.watching_interrupts():
-            result = CocoaSolver(workers, plan, settings, clock, self._callback(tasks, shown)).run()
+            solver = CocoaSolver(workers, plan, settings, clock, self._callback(tasks, shown))
+            if checkpoint is not None:
+                checkpoint.restore(solver, sum(survey.sizes))
+                solver.checkpoint = checkpoint
+            result = solver.run()
+        recipe.close_checkpoint(checkpoint, result)
         recipe.store(attributes(result.model) | _result_attributes(result, self.tol) | counts)
         self._name_features(X, plan.n_features)
         tasks.end()
@@ -149,7 +161,7 @@ class DistributedBase(HoldsClient, PegasosBase):
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name in known}
         model = self._local_class(**parameters, solver="sdca", average=False)
         for name, value in recipe_of(self).fitted_attributes.items():
-            if name not in ("n_rounds_", "n_recoveries_"):
+            if name not in ("n_rounds_", "n_recoveries_", "n_shuffles_"):
                 setattr(model, name, value)
         return model
 
@@ -191,7 +203,7 @@ def survey_of(workers: Workers, recipe: Recipe) -> DataSurvey:
     """What all loaded partitions hold together; raises where they cannot be used."""
     svm = recipe.estimator
     spread = svm.gamma == "scale" and kernel_class(svm.kernel).uses("gamma")
-    request = SurveyRequest(isinstance(recipe, ClassifierRecipe), recipe.bias, spread)
+    request = SurveyRequest(isinstance(recipe, ClassifierRecipe), recipe.bias, spread, svm.checkpoint is not None)
     return DataSurvey(workers.map_partitions(survey_partition, [(request,)] * workers.n_partitions))
 
 
@@ -250,5 +262,5 @@ def _result_attributes(result: CocoaResult, tol: float) -> dict[str, Any]:
     """Fitted attributes that say how the rounds went."""
     return certified_attributes(result.certificate, tol) | {
         "t_": result.steps, "n_iter_": int(result.steps.max()), "n_rounds_": result.rounds,
-        "n_recoveries_": result.recoveries, "history_": result.history,
+        "n_recoveries_": result.recoveries, "n_shuffles_": result.deals, "history_": result.history,
     }  # fmt: skip

@@ -15,6 +15,8 @@ changes (g = 1/K), whatever sigma' was. This takes a third to two thirds of the 
 P - D bounds the distance from the optimum, with P the objective of the best model so far: any model and any dual point
 give a bound. Where the changes of a round cancel each other (an overlap below 1), all workers have corrected the same
 error and the model oscillates: then the mean of the last two models is evaluated instead of the last.
+
+Where the gap does not halve within a few rounds, rows change workers (`exchange`).
 """
 
 from __future__ import annotations
@@ -26,12 +28,16 @@ from typing import Any
 import numpy as np
 
 from pegasos.distributed import local_solver
-from pegasos.distributed.local_solver import Plan, RoundRequest, RoundResult
+from pegasos.distributed.exchange import DealRequest, times_to_mix
+from pegasos.distributed.local_solver import Plan, RoundRequest, RoundResult, seed_of
 from pegasos.distributed.workers import Interrupted, Workers, WorkersLost
 from pegasos.solver.certificate import Certificate
 from pegasos.solver.clock import Clock
+from pegasos.solver.exact import enough
 
 TINY = np.finfo(float).tiny
+SLOW_AFTER = 4  # rounds in which the gap has to halve: else rows are dealt out anew
+DEALER = 2**20  # for the seed of dealing, where those of local solvers have their number
 
 
 @dataclass(frozen=True)
@@ -41,13 +47,15 @@ class CocoaSettings:
     Attributes
     ----------
     tol : float
-        The gap to reach, as a fraction of the zero model's objective.
+        The gap to reach, as a fraction of the objective, and of the zero model's.
     max_rounds : int
     local_passes : float
         Passes of each worker over its rows in one round.
     seed : int
     adaptive : bool
         Whether sigma' follows the overlap; else it is K, as in the literature.
+    mix_first, may_mix : bool
+        Whether rows are dealt out anew before the first round; and later, where rounds have become slow.
     """
 
     tol: float = 1e-2
@@ -55,13 +63,15 @@ class CocoaSettings:
     local_passes: float = 1.0
     seed: int = 0
     adaptive: bool = True
+    mix_first: bool = False
+    may_mix: bool = True
 
 
 @dataclass
 class CocoaResult:
     """The model that the rounds have reached, its certificate, and how they went.
 
-    `recoveries` counts how often workers were lost and replaced.
+    `recoveries` counts how often workers were lost and replaced, `deals` how often rows were dealt out anew.
     """
 
     model: np.ndarray
@@ -70,6 +80,7 @@ class CocoaResult:
     history: list[dict] = field(default_factory=list)
     rounds: int = 0
     recoveries: int = 0
+    deals: int = 0
     timed_out: bool = False
     interrupted: bool = False
 
@@ -86,6 +97,11 @@ class CocoaSolver:
     clock : Clock
     callback : callable, optional
         Called with the record of each round, and a function that makes the model; True ends the rounds.
+
+    Attributes
+    ----------
+    checkpoint : CocoaCheckpoint or None
+        Written between two rounds when it is due.
     """
 
     def __init__(
@@ -103,24 +119,31 @@ class CocoaSolver:
         self.step_size = np.ones(n_columns)  # the fraction of the last change that was added
         self.sigma = np.full(n_columns, float(workers.n_solvers))
         self.steps = np.zeros(n_columns, np.int64)
-        self.rounds = self.n_requests = self.recoveries = 0
+        self.rounds = self.n_requests = self.recoveries = self.deals = 0
+        self.gaps: list[float] = []  # the largest of each round since rows were last dealt out
         self.history: list[dict] = []
         self.stopped = False
+        self.checkpoint: Any = None
 
     def run(self) -> CocoaResult:
         """Take rounds until all columns are within `tol`, or the limits, the callback or Ctrl-C end them."""
         try:
+            if self.settings.mix_first:
+                for _ in range(times_to_mix(self.workers.n_solvers)):
+                    self._deal()
             while self.active.any():
                 self._rounds_until_within()
                 if self._prove() or self._at_limit():
                     break
                 self.rounds += 1  # rounding has hidden a little of the gap: the last changes count, and rounds go on
+            if self.checkpoint is not None and self.clock.timed_out:
+                self.checkpoint.save(self)
         except Interrupted:
             self.rounds = self.history[-1]["round"] if self.history else 0  # later changes are not evaluated
             if self.rounds == 0:  # there is no model yet
                 raise KeyboardInterrupt from None
         return CocoaResult(
-            self.best, self._certificate(), self.steps, self.history, self.rounds, self.recoveries,
+            self.best, self._certificate(), self.steps, self.history, self.rounds, self.recoveries, self.deals,
             self.clock.timed_out, self.clock.interrupted,
         )  # fmt: skip
 
@@ -128,7 +151,9 @@ class CocoaSolver:
         return Certificate(self.objective, self.dual, self.zero)
 
     def _within(self) -> np.ndarray:
-        return self._certificate().relative_gap <= self.settings.tol
+        certificate = self._certificate()
+        pairs = zip(certificate.objective, certificate.zero, strict=True)
+        return certificate.gap <= [enough(objective, zero, self.settings.tol) for objective, zero in pairs]
 
     def _at_limit(self) -> bool:
         return self.rounds >= self.settings.max_rounds or self.clock.is_up() or self.stopped
@@ -148,6 +173,28 @@ class CocoaSolver:
             if not self.active.any():
                 return
             self.rounds += 1
+            if self._is_slow():
+                self._deal()
+            if self.checkpoint is not None and self.checkpoint.due():
+                self.checkpoint.save(self)
+
+    def _is_slow(self) -> bool:
+        """Whether the largest gap has not halved in the last few rounds."""
+        self.gaps.append(float(self._certificate().gap[self.active].max()))
+        slow = len(self.gaps) > SLOW_AFTER and self.gaps[-1] > self.gaps[-1 - SLOW_AFTER] / 2
+        return slow and self.settings.may_mix
+
+    def _deal(self) -> None:
+        """Deal out the rows anew, with their dual variables; the model stays as it is."""
+        self.gaps = []
+        request = DealRequest(self.n_requests, self.step_size, seed_of(self.settings.seed, self.n_requests, DEALER))
+        try:
+            if self.workers.deal(request, lambda: self.clock.interrupted):
+                self.deals += 1
+                self.step_size = np.ones(self.plan.n_columns)  # what the workers hold now has it
+        except WorkersLost:
+            self._replace_workers()
+            self._sum_model()
 
     def _round(self, passes: float) -> RoundResult:
         """The losses of all workers at the evaluated model, and their changes after so many passes."""

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable
-from concurrent.futures import Future as ThreadFuture
 from concurrent.futures import wait as wait_for
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from pegasos.backends.threads import threads_limited
-from pegasos.distributed import local_solver
+import numpy as np
+
+from pegasos.distributed import exchange, local_solver
 from pegasos.distributed.clients import is_lost, lost_scheduler, scheduler_address
+from pegasos.distributed.dask_tasks import identity, in_background, is_none, on_worker, sum_of
 from pegasos.distributed.local_solver import LocalSolver, Plan
+from pegasos.distributed.partitions import MOST_ROWS
 from pegasos.distributed.workers import Interrupted, WorkersLost, balanced_placement
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ FAN_IN = 8  # results that one task adds up where workers add them ...
 MOST_ADDED_BY_DRIVER = 16  # ... which they do for more local solvers than this; else the driver adds
 MOST_SENT_WITH_TASKS = 4e6  # bytes of requests that go along with the tasks themselves, one copy each
 
-_one_at_a_time = Lock()  # after a loss a worker may have two local solvers: the one that runs has all of its threads
-
 
 @dataclass
 class WorkerSlot:
@@ -49,6 +48,7 @@ class WorkerSlot:
     future: Future | None = None  # of the `LocalSolver`; None: it has to be made
     attempt: int = 0
     losses: int = 0
+    dealt: int | None = None  # rows it has since rows were dealt out anew; None: those of its partitions
 
 
 class ClientWorkers:
@@ -117,7 +117,7 @@ class ClientWorkers:
             values = self._wait(lambda: self.client.gather(sums), self._addresses(), stop)
             missing = [slot for slot, value in zip(self.slots, values) if value is None]
             if None in values and sums is not results:
-                is_missing = self._wait(lambda: self.client.gather([self._task(_is_none, one) for one in results]))
+                is_missing = self._wait(lambda: self.client.gather([self._task(is_none, one) for one in results]))
                 missing = [slot for slot, lost in zip(self.slots, is_missing) if lost]
         for slot in missing:
             self._mark_lost(slot)
@@ -125,10 +125,32 @@ class ClientWorkers:
             raise WorkersLost
         for slot in self.slots:
             slot.losses = 0
-        return _sum(*values)
+        return sum_of(*values)
 
     def recover(self) -> None:
-        """Make the local solvers that are missing, on workers that live."""
+        """Make the local solvers that are missing, on workers that live.
+
+        Where rows were dealt out anew, those of a lost worker are from all partitions: then all rows go back to where
+        they came from, and dual variables of rows that are not lost go with them.
+        """
+        found = self._recalled() if self._missing() else []
+        self._make_missing()
+        if found:
+            with suppress(WorkersLost):  # what is not restored begins at 0
+                self._restored({slot.number: found for slot in self.slots}, 0)
+
+    def _recalled(self) -> list[Future]:
+        """Dual variables of the rows that workers still have; all local solvers are to be made again."""
+        if not any(slot.dealt is not None for slot in self.slots):
+            return []
+        assert self.plan is not None
+        undone = np.zeros(self.plan.n_columns)
+        found = [self._submit(slot, exchange.export, undone) for slot in self.slots if slot.future is not None]
+        for slot in self.slots:
+            slot.future, slot.dealt = None, None
+        return found
+
+    def _make_missing(self) -> None:
         while missing := self._missing():
             self._reassign(missing)
             partitions = self._partitions_of(missing)
@@ -144,6 +166,52 @@ class ClientWorkers:
                     self._check_rows(missing, self._gathered(begun))
             except WorkersLost:
                 pass  # the loop tries again
+
+    def deal(self, request, stop):
+        """Cut the rows on each worker, and join the parts to new local solvers on others of its group."""
+        if not exchange.worth_dealing([slot.dealt or slot.n_rows for slot in self.slots]):
+            return False
+        plan, dealt, made, adopted = self._on_some_worker(self.plan), [], [], []
+        for group in exchange.groups_of(self.n_solvers, request.seed):
+            slots = [self.slots[number] for number in group]
+            dealt += slots
+            cuts = [self._submit(slot, exchange.cut, request, len(group)) for slot in slots]
+            for place, slot in enumerate(slots):
+                parts = [
+                    self._task(exchange.part_of, each, place, at=other.address) for each, other in zip(cuts, slots)
+                ]
+                made.append(self._task(exchange.joined, plan, slot.number, *parts, at=slot.address))
+                key, at = (self.token, slot.number, slot.attempt + 1), slot.address
+                adopted.append(self._task(on_worker, exchange.adopt, made[-1], key, request, *parts, at=at))
+        with self._cancelled_on_error([*made, *adopted]):
+            sizes = self._wait(lambda: self.client.gather(adopted), self._addresses(), stop)
+        if None in sizes:
+            raise WorkersLost
+        for slot, future, size in zip(dealt, made, sizes):
+            self._forget((self.token, slot.number, slot.attempt), slot.address)
+            slot.future, slot.dealt, slot.attempt = future, size, slot.attempt + 1
+        return True
+
+    def export(self, step_size, stop):
+        """The dual variables of all local solvers, gathered on the driver."""
+        futures = [self._submit(slot, exchange.export, step_size) for slot in self.slots]
+        with self._cancelled_on_error(futures):
+            found = self._wait(lambda: self.client.gather(futures), self._addresses(), stop)
+        if None in found:
+            raise WorkersLost
+        ids, alpha = zip(*found)
+        return np.concatenate(ids), np.concatenate(alpha)
+
+    def restore(self, ids, alpha, round):
+        """Send each local solver the dual variables of its partitions."""
+        own = {slot.number: np.isin(ids // MOST_ROWS, slot.partitions) for slot in self.slots}
+        return self._restored({number: [(ids[rows], alpha[rows])] for number, rows in own.items()}, round)
+
+    def _restored(self, found: dict[int, list], round: int) -> int:
+        """Give each slot what was found for it; the number of rows whose dual variables were among it."""
+        tasks = [self._submit(slot, exchange.restore, round, *found[slot.number]) for slot in self.slots]
+        with self._cancelled_on_error(tasks):
+            return sum(self._gathered(tasks))
 
     def _missing(self) -> list[WorkerSlot]:
         """Slots whose local solver was never made, or was lost with its worker."""
@@ -220,11 +288,8 @@ class ClientWorkers:
     def close(self) -> None:
         """Drop rows and dual variables, without waiting for the workers."""
         if self.client.status == "running":
-            from distributed import fire_and_forget
-
             for address in {slot.address for slot in self.slots if slot.future is not None}:
-                with suppress(Exception):
-                    fire_and_forget(self._task(local_solver.forget, self.token, at=address))
+                self._forget((self.token,), address)
         self.slots, self.partitions, self.delayed = [], [], []
 
     # --- tasks -------------------------------------------------------------------------------------------------------
@@ -235,19 +300,26 @@ class ClientWorkers:
         name = key or f"pegasos-{getattr(function, '__name__', 'task')}-{uuid4().hex}"
         return self.client.submit(function, *arguments, key=name, pure=False, **where)
 
-    def _submit(self, slot: WorkerSlot, function: Callable, request: Any) -> Future:
+    def _submit(self, slot: WorkerSlot, function: Callable, *arguments: Any) -> Future:
         """A task of the local solver of a slot, on its worker."""
         key = (self.token, slot.number, slot.attempt)
-        return self._task(on_worker, function, slot.future, key, request, at=slot.address)
+        return self._task(on_worker, function, slot.future, key, *arguments, at=slot.address)
+
+    def _forget(self, key: Any, address: str) -> None:
+        """Drop dual variables on a worker, without waiting for it."""
+        from distributed import fire_and_forget
+
+        with suppress(Exception):
+            fire_and_forget(self._task(local_solver.forget, key, at=address))
 
     def _on_some_worker(self, value: Any) -> Future:
         """A value sent to one worker, from which the others fetch it."""
-        return self._task(_identity, value)
+        return self._task(identity, value)
 
     def _added(self, futures: list[Future]) -> list[Future]:
         """One sum, added by the workers as a tree; in a fixed order, so that rounding is the same each time."""
         while len(futures) > 1:
-            futures = [self._task(_sum, *futures[i : i + FAN_IN]) for i in range(0, len(futures), FAN_IN)]
+            futures = [self._task(sum_of, *futures[i : i + FAN_IN]) for i in range(0, len(futures), FAN_IN)]
         return futures
 
     # --- waiting -----------------------------------------------------------------------------------------------------
@@ -267,7 +339,7 @@ class ClientWorkers:
         Raises ConnectionError where the scheduler is lost, Interrupted once ``stop()`` is true, and WorkersLost where a
         worker of these `addresses` is gone: tasks tied to it stay pending for ever, and so would the call.
         """
-        result = _in_background(call)
+        result = in_background(call)
         while not wait_for([result], timeout=POLL_INTERVAL).done:
             if self.client.status != "running":
                 raise lost_scheduler(self.address)
@@ -314,44 +386,3 @@ class ClientWorkers:
             if isinstance(error, CancelledError | KilledWorker) and not is_lost(self.client, error):
                 raise WorkersLost from error
             raise
-
-
-def on_worker(function: Callable, local: LocalSolver, key: Any, request: Any) -> Any:
-    """Run a task of a local solver with all threads of its worker; Dask limits BLAS to one thread a task."""
-    from distributed import get_worker
-
-    worker = get_worker()
-    if worker.nanny is None:  # other workers in this process have threads of their own
-        return function(local, key, request)
-    with _one_at_a_time, threads_limited(worker.state.nthreads):
-        return function(local, key, request)
-
-
-def _in_background(call: Callable) -> ThreadFuture:
-    """The result of a call in a daemon thread, since the call may never end."""
-    result: ThreadFuture = ThreadFuture()
-
-    def run():
-        try:
-            result.set_result(call())
-        except BaseException as error:
-            result.set_exception(error)
-
-    Thread(target=run, daemon=True, name="pegasos-waiting").start()
-    return result
-
-
-def _identity(value):
-    return value
-
-
-def _is_none(value) -> bool:
-    return value is None
-
-
-def _sum(*values):
-    """The sum, or None where one of the values is None: its local solver has lost its dual variables."""
-    total = values[0]
-    for value in values[1:]:
-        total = None if total is None or value is None else total + value
-    return total

@@ -24,7 +24,8 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
     Dask's own threads compute the partitions, and the local solvers are threads of this process.
 
     A worker that is lost is replaced, its partitions computed again by Dask, and the fit goes on to the same `tol`. A
-    lost scheduler is a ConnectionError. Ctrl-C keeps the model reached, with its gap and a warning.
+    lost scheduler is a ConnectionError; with a `checkpoint` a fit on a new cluster goes on where this one was. Ctrl-C
+    keeps the model reached, with its gap and a warning.
 
     Parameters
     ----------
@@ -33,7 +34,8 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
     gamma, degree, coef0, lam, C, loss, multi_class, break_ties, fit_intercept, intercept_scaling, class_weight
         As in `pegasos.PegasosClassifier`; "scale", "balanced", C and weights refer to the rows of all workers.
     tol : float, default=1e-3
-        The relative gap at which a column ends: the gap as a fraction of the zero model's objective (1 for the hinge).
+        The gap at which a column ends, as a fraction of its objective, and of the zero model's (1 for the hinge), which
+        may be far above it: as in linear fits of `pegasos.PegasosClassifier`. Objectives are that close to the optimum.
     max_rounds : int, default=1000
     local_passes : float, default=2
         Passes of each worker over its rows in one round. More make rounds fewer and longer; they pay where rows are
@@ -49,6 +51,14 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
         The model depends on it, and on which worker holds which partition; not on the order in which workers finish.
     verbose : int, default=0
         1 shows a progress bar; where the output is no terminal, a line for each round.
+    checkpoint : str, path-like or Checkpoint, default=None
+        A file that the driver writes between two rounds, once a minute by default: the model and all dual variables, a
+        number for each row and column. A later fit of the same partitions goes on from it, on any cluster; it ends
+        in the same model where as many workers hold the same partitions, and rows have not changed workers.
+    shuffle : {"auto", True, False}, default="auto"
+        Whether rows change workers, with their dual variables: "auto" before the first round where partitions look
+        different (sorted rows), and later where the gap does not halve in four rounds; True before the first round in
+        any case; False never. A worker then has three times its rows in memory for a while.
     client : distributed.Client, cluster or str, default=None
         The client, a cluster, or the address of a scheduler. None: the active client; without one, Dask's own threads.
 
@@ -64,6 +74,8 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
         Rounds whose changes are in the model.
     n_recoveries_ : int
         How often workers were lost and replaced.
+    n_shuffles_ : int
+        How often rows have changed workers.
     t_ : ndarray of int, shape (n_columns,)
         Steps of each column, those of all workers added up; `n_iter_` is the largest.
     history_ : list of dict
@@ -113,6 +125,8 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
         landmarks="uniform",
         random_state=None,
         verbose=0,
+        checkpoint=None,
+        shuffle="auto",
         client=None,
     ):
         self.kernel = kernel
@@ -135,6 +149,8 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
         self.landmarks = landmarks
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.shuffle = shuffle
         self.client = client
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -191,15 +207,15 @@ class PegasosRegressor(DistributedBase, local.PegasosRegressor):
     gamma, degree, coef0, lam, C, loss, epsilon, fit_intercept, intercept_scaling
         As in `pegasos.PegasosRegressor`; "scale", C and weights refer to the rows of all workers.
     tol : float, default=1e-3
-        The relative gap at which a column ends: a fraction of the zero model's objective, mean (|y| - epsilon)₊.
-    max_rounds, local_passes, max_time, n_landmarks, landmarks, random_state, verbose, client
+        The gap at which a column ends, as a fraction of its objective, and of the zero model's, mean (|y| - epsilon)₊.
+    max_rounds, local_passes, max_time, n_landmarks, landmarks, random_state, verbose, checkpoint, shuffle, client
         As in `pegasos.distributed.PegasosClassifier`.
 
     Attributes
     ----------
     coef_, intercept_, support_, support_vectors_, dual_coef_, n_features_in_, feature_names_in_
         As in `pegasos.PegasosRegressor`; those of the support are the landmarks.
-    objective_, dual_gap_, relative_gap_, converged_, n_rounds_, n_recoveries_, t_, n_iter_, history_
+    objective_, dual_gap_, relative_gap_, converged_, n_rounds_, n_recoveries_, n_shuffles_, t_, n_iter_, history_
         As in `pegasos.distributed.PegasosClassifier`.
 
     Examples
@@ -241,6 +257,8 @@ class PegasosRegressor(DistributedBase, local.PegasosRegressor):
         landmarks="uniform",
         random_state=None,
         verbose=0,
+        checkpoint=None,
+        shuffle="auto",
         client=None,
     ):
         self.kernel = kernel
@@ -261,6 +279,8 @@ class PegasosRegressor(DistributedBase, local.PegasosRegressor):
         self.landmarks = landmarks
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.shuffle = shuffle
         self.client = client
 
     @_fit_context(prefer_skip_nested_validation=True)

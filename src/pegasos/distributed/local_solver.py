@@ -26,6 +26,7 @@ from pegasos.losses import Loss
 from pegasos.problem.columns import Problems
 from pegasos.problem.job import Job
 from pegasos.problem.schedule import Schedule
+from pegasos.rows import DenseRows
 from pegasos.rules.column import Rule
 from pegasos.rules.state import State
 from pegasos.solver.certificate import Certifier
@@ -183,9 +184,10 @@ class LocalSolver:
 
     def __init__(self, partitions: list[Partition], plan: Plan, number: int = 0):
         self.plan, self.number = plan, number
-        X, y, weights = _joined(partitions, plan.dtype)
-        self.rows = plan.rows(X)
-        self.problems = plan.problems(y, weights).with_lam(1.0)
+        X, self.y, self.weights, self.ids, self.explicit = _joined(partitions, plan)
+        self.rows = DenseRows(X, plan.features.bias) if self.explicit else plan.rows(X)
+        self.explicit |= plan.features.landmarks is not None and isinstance(self.rows, DenseRows)
+        self.problems = plan.problems(self.y, self.weights).with_lam(1.0)
         self.n_rows = self.problems.n_rows
         self.job = Job(self.rows, self.problems, Schedule(), Rule.SDCA, plan.loss)
         self.records, self.certifier = self.job.column_records(), Certifier(self.job)
@@ -193,7 +195,12 @@ class LocalSolver:
 
     def __sizeof__(self) -> int:
         """Bytes, for Dask to know what a worker holds."""
-        return n_bytes(self.rows.X) + self.problems.labelings.nbytes + self.job.weights.nbytes
+        return n_bytes(self.rows.X) + self.problems.labelings.nbytes + self.job.weights.nbytes + self.ids.nbytes
+
+    def part(self, index: np.ndarray) -> Partition:
+        """Some of the rows, for another worker."""
+        weights = None if self.weights is None else self.weights[index]
+        return Partition(self.rows.X[index], self.y[index], weights, ids=self.ids[index], explicit=self.explicit)
 
     def zeros(self) -> np.ndarray:
         """Dual variables before the first round."""
@@ -253,8 +260,8 @@ class DualVariables:
     the model; the values before it are kept until then.
     """
 
-    def __init__(self, local: LocalSolver):
-        self.alpha = local.zeros()
+    def __init__(self, local: LocalSolver, alpha: np.ndarray | None = None):
+        self.alpha = local.zeros() if alpha is None else alpha
         self.previous: np.ndarray | None = None
         self.terms = local.dual_sums(self.alpha)
         self.round = 0
@@ -272,12 +279,20 @@ class DualVariables:
     def apply_step_size(self, local: LocalSolver, step_size: np.ndarray) -> None:
         """Reduce the last change to these fractions of it, one a column."""
         if self.previous is not None and (step_size != 1.0).any():
-            for column in np.flatnonzero(step_size != 1.0):
-                before = self.previous[:, column]
-                fraction = step_size[column].astype(before.dtype)
-                self.alpha[:, column] = before + fraction * (self.alpha[:, column] - before)
+            self.alpha = self.reduced(step_size)
             self.terms = local.dual_sums(self.alpha)
         self.previous = None
+
+    def reduced(self, step_size: np.ndarray) -> np.ndarray:
+        """The dual variables with these fractions of the last change."""
+        if self.previous is None or (step_size == 1.0).all():
+            return self.alpha
+        alpha = self.alpha.copy()
+        for column in np.flatnonzero(step_size != 1.0):
+            before = self.previous[:, column]
+            fraction = step_size[column].astype(before.dtype)
+            alpha[:, column] = before + fraction * (alpha[:, column] - before)
+        return alpha
 
 
 def seed_of(seed: int, round: int, number: int) -> int:
@@ -285,19 +300,27 @@ def seed_of(seed: int, round: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, round, number]).generate_state(1)[0])
 
 
-def _joined(partitions: list[Partition], dtype) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """All rows of a worker with their targets and weights; the rows of a single partition are not copied."""
+def _joined(partitions: list[Partition], plan: Plan) -> tuple[Any, np.ndarray, np.ndarray | None, np.ndarray, bool]:
+    """All rows of a worker with their targets, weights and ids, and whether they are features by landmarks already.
+
+    The rows of a single partition are not copied.
+    """
     partitions = [part for part in partitions if part.n_rows]
-    blocks: list[Any] = [part.X for part in partitions]
+    explicit = any(part.explicit for part in partitions)
+    landmarks = plan.features.landmarks
+    blocks: list[Any] = [
+        landmarks.features(part.X.astype(plan.dtype, copy=False)) if explicit and not part.explicit else part.X
+        for part in partitions
+    ]
     if len(blocks) == 1:
         X = blocks[0]
     elif any(sparse.issparse(block) for block in blocks):
         X = sparse.vstack(blocks, format="csr")
     else:
         X = np.concatenate(blocks)
-    y = np.concatenate([part.y for part in partitions])
+    y, ids = (np.concatenate(each) for each in zip(*[(part.y, part.row_ids()) for part in partitions]))
     weights = [part.weights for part in partitions if part.weights is not None]
-    return X.astype(dtype, copy=False), y, np.concatenate(weights) if weights else None
+    return X.astype(plan.dtype, copy=False), y, np.concatenate(weights) if weights else None, ids, explicit
 
 
 # --- tasks of a worker: each takes a local solver, the key of its dual variables, and most a request -----------------
@@ -310,8 +333,19 @@ def begin(local: LocalSolver, key: Any, request: None = None) -> int:
     now = time.monotonic()
     for old in [old for old, duals in _dual_variables.items() if now - duals.last_used > EXPIRES_AFTER]:
         del _dual_variables[old]
-    _dual_variables[key] = DualVariables(local)
+    hold(key, DualVariables(local), 0)
     return local.rows.n_rows
+
+
+def hold(key: Any, duals: DualVariables, round: int) -> None:
+    """Keep dual variables under a key; the next round is the one after `round`."""
+    duals.round = round
+    _dual_variables[key] = duals
+
+
+def held(key: Any) -> DualVariables | None:
+    """The dual variables of a key, if they are here."""
+    return _dual_variables.get(key)
 
 
 def run_round(local: LocalSolver, key: Any, request: RoundRequest) -> RoundResult | None:
@@ -337,7 +371,7 @@ def sum_model(local: LocalSolver, key: Any, request: RoundRequest) -> ModelSums 
     return local.model_sums(duals)
 
 
-def forget(token: Any) -> None:
-    """Drop the dual variables of a fit."""
-    for key in [key for key in _dual_variables if key[0] == token]:
+def forget(beginning: tuple) -> None:
+    """Drop the dual variables whose keys begin so: those of a fit by its token, or of one local solver by its key."""
+    for key in [key for key in _dual_variables if key[: len(beginning)] == beginning]:
         del _dual_variables[key]

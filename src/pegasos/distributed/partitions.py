@@ -21,16 +21,24 @@ from pegasos.kernels import canonical
 from pegasos.utils.sparse import sound
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+MOST_ROWS = 2**40  # of one partition
 
 
 @dataclass(frozen=True)
 class Partition:
-    """A block of rows, their targets and weights; `problem` says why they cannot be used, None where they can."""
+    """A block of rows, their targets and weights; `problem` says why they cannot be used, None where they can.
+
+    `number` is that of the partition among all. Rows that have changed workers say by `ids` where they are from, and
+    are `explicit` if X holds their features by landmarks already.
+    """
 
     X: Any
     y: np.ndarray
     weights: np.ndarray | None
     problem: str | None = None
+    number: int = 0
+    ids: np.ndarray | None = None
+    explicit: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -39,7 +47,12 @@ class Partition:
 
     def __sizeof__(self) -> int:
         """Bytes, for Dask to know what a worker holds."""
-        return n_bytes(self.X) + n_bytes(self.y) + (0 if self.weights is None else n_bytes(self.weights))
+        more = [each for each in (self.weights, self.ids) if each is not None]
+        return n_bytes(self.X) + n_bytes(self.y) + sum(n_bytes(each) for each in more)
+
+    def row_ids(self) -> np.ndarray:
+        """A number for each row that no other row of any partition has."""
+        return self.number * MOST_ROWS + np.arange(self.n_rows) if self.ids is None else self.ids
 
 
 def n_bytes(X) -> int:
@@ -86,7 +99,7 @@ def make_partition(X, y, weights, number: int, classification: bool) -> Partitio
     except (ValueError, TypeError) as error:
         reason = " ".join(str(error).split())
         return Partition(np.empty((0, 0)), np.empty(0), None, f"partition {number} cannot be used: {reason}")
-    return Partition(X, y, weights)
+    return Partition(X, y, weights, number=number)
 
 
 def _rows(X):

@@ -16,7 +16,10 @@ from pegasos.distributed.partitions import Partition
 from pegasos.estimators import validation
 from pegasos.estimators.totals import ClassTotals, TargetTotals
 from pegasos.kernels import LinearKernel, spread, squared_norms
+from pegasos.utils.fingerprint import fingerprint
 
+DIRECTIONS = 4  # in which the means of partitions are compared: the sum of all features, and random ones
+DIFFERENT, BY_CHANCE = 0.25, 5.0  # standard deviations between means; the second over the root of the rows
 MOST_LABELS = 100_000  # different labels in one partition; with more the targets are taken to be no classes
 
 
@@ -27,6 +30,7 @@ class SurveyRequest:
     classification: bool
     bias: float = 0.0
     spread: bool = False  # of the features, for gamma="scale"
+    fingerprint: bool = False  # of all numbers, for a checkpoint
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,9 @@ class PartitionSurvey:
     target_sum: np.ndarray = field(default_factory=lambda: np.empty(0))  # and the weighted sum of the targets
     mean: float = 0.0  # weighted mean of all feature values
     variance: float = 0.0  # weighted variance of all feature values
+    sketch: np.ndarray = field(default_factory=lambda: np.empty(0))  # the rows' mean in some random directions,
+    sketch_squares: np.ndarray = field(default_factory=lambda: np.empty(0))  # and the mean of the squares there
+    fingerprint: str = ""
 
 
 def survey_partition(partition: Partition, request: SurveyRequest) -> PartitionSurvey:
@@ -65,12 +72,24 @@ def _survey(partition: Partition, request: SurveyRequest) -> PartitionSurvey:
     validation.check_magnitudes(X, squared_norms(X), LinearKernel(), request.bias, hints=False)
     used = weights > 0
     facts: dict[str, Any] = {"n_used": int(used.sum()), "weight": float(weights.sum())}
+    if request.fingerprint:
+        facts["fingerprint"] = fingerprint(X, partition.weights) + _fingerprint_of_targets(y)
+    if used.any():
+        directions = np.random.default_rng(0).standard_normal((X.shape[1], DIRECTIONS), np.float32)
+        directions[:, 0] = 1.0
+        seen = np.asarray(X @ directions, np.float64)[used]
+        facts["sketch"], facts["sketch_squares"] = seen.mean(axis=0), (seen**2).mean(axis=0)
     if request.spread and used.any():
         total = weights.sum() * X.shape[1]
         facts["mean"] = float(weights @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / total
         facts["variance"] = spread(X, weights)
     facts |= _classes(y, used, weights) if request.classification else _targets(y, weights, X.dtype)
     return PartitionSurvey(X.shape[0], X.shape[1], X.dtype, **facts)
+
+
+def _fingerprint_of_targets(y: np.ndarray) -> str:
+    """A fingerprint of targets of any type."""
+    return fingerprint(np.array([str(each) for each in y.ravel()]) if y.dtype.hasobject else y)
 
 
 def _checked_weights(partition: Partition) -> np.ndarray:
@@ -161,6 +180,30 @@ class DataSurvey:
     def dtype(self) -> np.dtype:
         """The type that holds the features of all partitions."""
         return np.result_type(*[part.dtype for part in self.filled])
+
+    @property
+    def fingerprint(self) -> str:
+        """A short text that differs where the rows of any partition do."""
+        return fingerprint(np.array([part.fingerprint for part in self.partitions]))
+
+    def differ(self) -> bool:
+        """Whether partitions hold rows of different kinds: of other classes, or elsewhere in the features.
+
+        Means are compared in standard deviations, with room for chance: no partition has that many rows by luck.
+        """
+        n_used = np.array([part.n_used for part in self.used], float)
+        means = np.array([part.sketch for part in self.used])
+        squares = np.array([part.sketch_squares for part in self.used])
+        if all(len(part.labels) for part in self.used):
+            classes = np.unique(np.concatenate([part.labels for part in self.used]).astype(str))
+            shares = np.zeros((len(self.used), len(classes)))
+            for own, part in zip(shares, self.used):
+                own[np.searchsorted(classes, part.labels.astype(str))] = part.counts / part.n_used
+            means, squares = np.hstack([means, shares]), np.hstack([squares, shares])
+        of_all, square = (n_used @ each / n_used.sum() for each in (means, squares))
+        deviation = np.sqrt(np.maximum(square - of_all**2, 0))
+        room = DIFFERENT + BY_CHANCE / np.sqrt(n_used)
+        return bool((np.abs(means - of_all) > room[:, None] * deviation + 1e-6 * np.abs(of_all)).any())
 
     def class_totals(self) -> ClassTotals:
         """The classes of all partitions, the rows of positive weight in each, and the sums of their weights."""

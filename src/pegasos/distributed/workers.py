@@ -16,7 +16,8 @@ import dask
 import numpy as np
 
 from pegasos.backends.threads import blas_threads, share_out
-from pegasos.distributed import local_solver
+from pegasos.distributed import exchange, local_solver
+from pegasos.distributed.exchange import DealRequest, groups_of, worth_dealing
 from pegasos.distributed.local_solver import LocalSolver, Plan
 
 MOST_UNEVEN = 1.25  # times the mean number of rows that a worker may have before partitions are moved
@@ -60,6 +61,15 @@ class Workers(Protocol):
 
     def recover(self) -> None:
         """Make lost local solvers again; their dual variables start at 0."""
+
+    def deal(self, request: DealRequest, stop: Callable[[], bool]) -> bool:
+        """Deal out the rows anew, with their dual variables; False: there are too few. Raises as `total` does."""
+
+    def export(self, step_size: np.ndarray, stop: Callable[[], bool]) -> tuple[np.ndarray, np.ndarray]:
+        """The ids of all rows, and their dual variables with these fractions of the last change."""
+
+    def restore(self, ids: np.ndarray, alpha: np.ndarray, round: int) -> int:
+        """Take dual variables that an earlier fit has exported; gives the number of rows found."""
 
     def close(self) -> None:
         """Drop rows and dual variables."""
@@ -113,9 +123,36 @@ class ThreadWorkers:
     def recover(self) -> None:
         """Nothing: threads are not lost."""
 
+    def deal(self, request, stop):
+        """Cut the rows of all local solvers, and join the parts to new ones."""
+        if not worth_dealing([solver.rows.n_rows for solver in self.solvers]):
+            return False
+        plan = self.solvers[0].plan
+        for group in groups_of(self.n_solvers, request.seed):
+            cuts = [exchange.cut(self.solvers[n], (self.token, n), request, len(group)) for n in group]
+            assert None not in cuts
+            for place, n in enumerate(group):
+                parts = [exchange.part_of(each, place) for each in cuts]
+                solver = exchange.joined(plan, n, *parts)
+                assert solver is not None
+                self.solvers[n] = solver
+                exchange.adopt(solver, (self.token, n), request, *parts)
+        return True
+
+    def export(self, step_size, stop):
+        """The dual variables of all local solvers, one after the other."""
+        found = [exchange.export(solver, (self.token, n), step_size) for n, solver in enumerate(self.solvers)]
+        ids, alpha = zip(*found, strict=True)
+        return np.concatenate(ids), np.concatenate(alpha)
+
+    def restore(self, ids, alpha, round):
+        """Give each local solver those of its rows."""
+        each = enumerate(self.solvers)
+        return sum(exchange.restore(solver, (self.token, n), round, (ids, alpha)) for n, solver in each)
+
     def close(self) -> None:
         """Drop rows and dual variables."""
-        local_solver.forget(self.token)
+        local_solver.forget((self.token,))
         self.solvers, self.partitions = [], []
 
 
