@@ -19,7 +19,7 @@ from pegasos.backends.cpu.arrays import (
     xp,
 )
 from pegasos.backends.cpu.batches import count_violations, scatter_rows
-from pegasos.backends.cpu.descent import descend, look_at_rows, pegasos_pass
+from pegasos.backends.cpu.descent import descend, look_at_rows, pegasos_pass, sum_of_dual_terms
 from pegasos.backends.cpu.expansion import closer_lengths, coefficients, dense_expansion, line_sums, sparse_expansion
 from pegasos.backends.cpu.gathering import dense_gather, sparse_gather, sparse_gram
 from pegasos.backends.cpu.gram_columns import gram_columns
@@ -81,6 +81,7 @@ __all__ = [
     "sparse_expansion",
     "sparse_gather",
     "sparse_gram",
+    "sum_of_dual_terms",
     "to_device",
     "to_host",
     "xp",
