@@ -216,10 +216,11 @@ def check_regularisation(problems: Problems, dtype) -> None:
             f"{lam.max():.3g}; without lam it is 1 / (C * sum of sample_weight): mind their size."
         )
     if problems.weights is not None:
-        positive = problems.weights[problems.weights > 0]
-        if positive.size and not positive.max() < WIDEST_WEIGHTS * positive.min():
+        least = np.where(problems.weights > 0, problems.weights, np.inf).min(initial=np.inf)
+        most = problems.weights.max(initial=0.0)
+        if most > 0 and not most < WIDEST_WEIGHTS * least:
             raise ValueError(
-                f"sample_weight times class_weight ranges from {positive.min():.3g} to {positive.max():.3g}; weights "
+                f"sample_weight times class_weight ranges from {least:.3g} to {most:.3g}; weights "
                 f"must lie within a factor of {WIDEST_WEIGHTS:.0e}, or be 0."
             )
 

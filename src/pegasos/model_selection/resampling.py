@@ -25,6 +25,7 @@ from pegasos.search.results import Fold, Results
 from pegasos.search.scored_model import OWN, scored_model
 
 MOST_DRAWS = 1000  # of a resample that has to have all classes
+DRAWN_AT_ONCE = 1_000_000  # rows
 CONSTRAINTS: dict[str, list] = {
     "estimator": [HasMethods("fit")],
     "n_resamples": [Interval(Integral, 1, None, closed="left")],
@@ -203,17 +204,25 @@ def jackknife(estimator, X, y, *, scoring=None, sample_weight=None, n_jobs=None,
 
 def _drawn(generator, n_resamples: int, labels, n_rows: int, weights) -> np.ndarray:
     """How often each row is drawn, for each resample; of classifiers all classes are in each."""
-    counts = np.empty((n_resamples, n_rows), int)
     codes = None if labels is None else np.unique(np.asarray(labels), return_inverse=True)[1].ravel()
     used = np.ones(n_rows, bool) if weights is None else weights > 0
-    wanted = 0 if codes is None else len(np.unique(codes[used]))
-    for number in range(n_resamples):
-        for _ in range(MOST_DRAWS):
-            counts[number] = np.bincount(generator.randint(0, n_rows, n_rows), minlength=n_rows)
-            if codes is None or len(np.unique(codes[(counts[number] > 0) & used])) == wanted:
-                break
-        else:
-            raise ValueError(f"{MOST_DRAWS} resamples lacked one of the {wanted} classes, which is too rare.")
+    wanted = [] if codes is None else [used & (codes == code) for code in np.unique(codes[used])]
+    counts = np.empty((n_resamples, n_rows), int)
+    n_found, n_refused = 0, 0
+    while n_found < n_resamples:
+        part = min(n_resamples - n_found, -(-DRAWN_AT_ONCE // n_rows))
+        places = generator.randint(0, n_rows, (part, n_rows))
+        places += n_rows * np.arange(part)[:, None]
+        found = np.bincount(places.ravel(), minlength=part * n_rows).reshape(part, n_rows)
+        good = np.ones(part, bool)
+        for members in wanted:
+            good &= found[:, members].any(axis=1)
+        n_good = int(np.count_nonzero(good))
+        counts[n_found : n_found + n_good] = found[good]
+        n_refused = 0 if n_good else n_refused + part
+        n_found += n_good
+        if n_refused >= MOST_DRAWS:
+            raise ValueError(f"{n_refused} resamples lacked one of the {len(wanted)} classes, which is too rare.")
     return counts
 
 
@@ -282,7 +291,7 @@ class WeightedFits(WideFits):
             weights = self.weights
             self.base = regression(self.y[:, None].astype(self.dtype), self.estimator.epsilon, weights)
             self.attributes = {"_targets": None}
-        self._whole: tuple[np.ndarray, np.ndarray] | None = None
+        self._whole: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self.row_weights = np.ones(self.n_rows) if weights is None else weights
         self.by_accuracy = results.scored_by_accuracy(estimator, results.folds[0])
 
@@ -315,7 +324,7 @@ class WeightedFits(WideFits):
             start = self._near(problems)
             rows, solution = self.solved(kernel, problems, more=number + 1 < len(groups), start=start)
             if self._whole is None and len(counts) == 1:
-                self._whole = solution.state.alpha, problems.normalised_weights(np.float64)
+                self._whole = solution.state.alpha, solution.state.model(), problems.normalised_weights(np.float64)
             values = rows.model_scores(np.arange(self.n_rows), solution.state)
             values = values.reshape(len(own), n_columns, self.n_rows)
             scores[own] = self._scores(values, offsets, counts[own] == 0, solution.state)
@@ -341,18 +350,21 @@ class WeightedFits(WideFits):
         return self.recipe.regularised(problems), offsets
 
     def _near(self, problems: Problems) -> State | None:
-        """Where fits to the optimum begin: the dual variables of the first fit, each times its row's new weight."""
+        """Where fits to the optimum begin: the model of the first fit, and its dual variables times the new weights.
+
+        The sums of linear models make the model, not what the dual variables would.
+        """
         if self._whole is None or not self.recipe.begins_anew or self._whole[0].shape[0] != self.n_rows:
             return None
-        alpha, before = self._whole
+        alpha, model, before = self._whole
         n_columns, weights = self.base.n_columns, problems.normalised_weights(np.float64)
         ratio = np.where(before > 0, weights.reshape(self.n_rows, -1, before.shape[1]).transpose(1, 0, 2), 0.0)
         ratio = ratio / np.where(before > 0, before, 1.0)
         sets = self.base.columns[:, 1]
         near = (alpha * ratio[:, :, sets]).transpose(1, 0, 2).reshape(self.n_rows, -1)
         assert near.shape[1] == problems.n_columns == len(ratio) * n_columns
-        n_state = self.n_rows if self.estimator.kernel != "linear" or self.by_inner_products else self.data.X.shape[1]
-        return State.from_duals(np.zeros((n_state + (self.recipe.bias > 0), near.shape[1])), near, problems.lam)
+        sums = np.tile(model, len(ratio)) * (problems.lam * problems.n_rows)
+        return State.from_duals(sums, near, problems.lam)
 
     def _scores(self, values: np.ndarray, offsets: np.ndarray, tests: np.ndarray, state) -> np.ndarray:
         some = np.flatnonzero(tests.any(axis=1))
@@ -378,12 +390,13 @@ class WeightedFits(WideFits):
 def over_weights(problems: Problems, weights: np.ndarray) -> Problems:
     """All columns for each of the weights in turn, shape (n_rows, n_weights); rows of weight 0 are in no set."""
     n_sets = problems.row_sets.shape[1]
-    positive = np.repeat(weights > 0, n_sets, axis=1)
+    wide = weights if n_sets == 1 else np.repeat(weights, n_sets, axis=1)
+    sets = problems.row_sets if n_sets == 1 else np.tile(problems.row_sets, weights.shape[1])
     places = np.arange(weights.shape[1])[:, None, None] * np.array([0, n_sets])
     return replace(
         problems,
-        row_sets=np.tile(problems.row_sets, weights.shape[1]) & positive,
+        row_sets=sets & (wide > 0),
         columns=(problems.columns + places).reshape(-1, 2),
-        weights=np.repeat(weights, n_sets, axis=1).astype(np.float64),
+        weights=wide.astype(np.float64, copy=False),
         lam=np.tile(problems.lam, weights.shape[1]),
     )

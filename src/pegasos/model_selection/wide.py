@@ -21,6 +21,7 @@ from pegasos.rules.state import State
 from pegasos.search.column_plan import SearchData, method_of, takes_rows_one_by_one
 from pegasos.solver.clock import Clock
 from pegasos.solver.gram import MOST_ROWS
+from pegasos.solver.near import takes_near_solver
 from pegasos.solver.solve import solve
 from pegasos.solver.stream import Solution
 
@@ -119,7 +120,8 @@ class WideFits:
         few = type(rows) is DenseRows and self.n_rows <= MOST_ROWS and rows.n_state <= MOST_FEATURES
         if few and recipe.begins_anew and recipe.loss.has_kink:  # others take few steps of Newton's method
             first = replace(schedule, max_passes=min(FIRST_PASSES, schedule.max_passes))
-            job = Job(rows, problems, first, recipe.rule, recipe.loss, definite, "gram")
+            near = start is not None and takes_near_solver(rows, recipe.loss)
+            job = Job(rows, problems, first, recipe.rule, recipe.loss, definite, "near" if near else "gram")
             solution = self._with_rest(solve(job, start=start, clock=clock), job, schedule, method)
         else:
             job = Job(rows, problems, schedule, recipe.rule, recipe.loss, definite, method)
@@ -138,11 +140,12 @@ class WideFits:
             rest = np.flatnonzero(~(solution.certificate.relative_gap <= (job.schedule.tol or 0.0)))
             if not rest.size:
                 break
-            again = replace(job, problems=job.problems.select(rest), schedule=schedule, method=chosen)
+            again = replace(job, problems=job.problems.alone(rest), schedule=schedule, method=chosen)
             found = solve(again, clock=Clock(None, time.perf_counter(), interruptible=False))
             state, known = solution.state, solution.certificate
             assert found.certificate is not None
             found.state.columns["place"] = rest
+            found.state.columns["row_set"] = state.columns["row_set"][rest]
             state.store(found.state)
             known.objective[rest], known.dual[rest] = found.certificate.objective, found.certificate.dual
             solution = replace(solution, model=state.model().astype(self.dtype, copy=False))

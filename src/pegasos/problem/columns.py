@@ -8,7 +8,7 @@ the columns, and folds multiply the row sets. An n×P matrix of targets never ex
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -89,10 +89,15 @@ class Problems:
         """
         if self.weights is None:
             return np.ascontiguousarray(self.row_sets).view(np.uint8)
+        return self._own_weights.astype(dtype, copy=False)
+
+    @cached_property
+    def _own_weights(self) -> np.ndarray:
+        assert self.weights is not None
         weights = np.where(self.row_sets, self.weights, 0.0)
-        if self.as_given:
-            return weights.astype(dtype)
-        return (weights * (self.row_sets.sum(axis=0) / weights.sum(axis=0))).astype(dtype)
+        if not self.as_given:
+            weights *= self.row_sets.sum(axis=0) / weights.sum(axis=0)
+        return weights
 
     def with_lam(self, lam) -> Problems:
         """The same columns with this lam, one for all or one each."""

@@ -55,7 +55,7 @@ class Job:
     @cached_property
     def weights(self) -> np.ndarray:
         """Weights of the rows, of mean 1 over the rows of each row set and 0 outside it."""
-        return self.problems.normalised_weights(self.rows.dtype)
+        return np.ascontiguousarray(self.problems.normalised_weights(self.rows.dtype))
 
     @cached_property
     def used_rows(self) -> np.ndarray:

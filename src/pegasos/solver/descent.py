@@ -143,9 +143,20 @@ class DescentSolver(ExactSolver):
             steps, passes = min(steps + met, end), passes + taken
             record["steps"] = steps
             each.gap = gap / record["n_rows"]
+            if each.gap <= each.goal:
+                each.goal = min(each.goal, self._goal_in_sight(run, column))
             if each.gap <= each.goal or not each.n_active:
                 self._look(run, column)
                 self._set_goal(run, column)
+
+    def _goal_in_sight(self, run: ExactRun, column: int) -> float:
+        """The gap at which the column is done, if the last pass has shown it as it is: no row is looked at."""
+        each, record, sums = run.own[1][column], run.state.columns[column], run.sums[column]
+        terms = cpu.sum_of_dual_terms(
+            each.rows, each.targets, each.weights, run.alpha[column], record["epsilon"], loss=run.job.loss
+        )
+        dual = terms / record["n_rows"] - record["lam"] / 2 * each.scale**2 * (sums @ sums)
+        return enough(max(dual, 0.0) + each.gap, record["zero_objective"], run.job.schedule.tol)
 
     def _begins_with_pegasos(self, run: ExactRun, each: ColumnDescent) -> bool:
         return run.job.loss.pull_is_bounded and run.own[0].largest_square * each.scale <= PEGASOS_UP_TO

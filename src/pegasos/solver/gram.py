@@ -48,7 +48,7 @@ class GramSolver(ExactSolver):
                 self._matrix = np.hstack([self._matrix, constant])
             self._alpha, self._sums = run.alpha, run.sums
         self._targets = np.ascontiguousarray(problems.labelings.T)
-        self._weights = np.ascontiguousarray(job.weights.T)
+        self._weights = np.ascontiguousarray(problems.normalised_weights(rows.dtype).T)
         self._factors = np.column_stack([1.0 / (columns["lam"] * columns["n_rows"]), 1.0 / columns["n_rows"]])
         zero, which = np.unique(columns["zero_objective"], return_inverse=True)
         tol = job.schedule.tol

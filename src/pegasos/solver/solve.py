@@ -10,6 +10,7 @@ from pegasos.solver.clock import Clock
 from pegasos.solver.descent import DescentSolver
 from pegasos.solver.gram import GramSolver
 from pegasos.solver.monitor import Hooks
+from pegasos.solver.near import NearSolver
 from pegasos.solver.newton import NewtonSolver
 from pegasos.solver.read_points import ReadPoints
 from pegasos.solver.relay import RelaySolver
@@ -43,7 +44,9 @@ SOLVERS: dict[str, Any] = {  # by the names that `Job.method` has
     "relay": RelaySolver,
     "smo": SmoSolver,
     "gram": GramSolver,
+    "near": NearSolver,
 }
+MODEL_APART = ("newton", "near")  # begin at the model in a state's sums, whatever its dual variables make
 
 
 def solve(
@@ -73,7 +76,7 @@ def solve(
     clock = Clock(job.schedule.max_time) if clock is None else clock
     solver: Solver = SOLVERS[job.method](hooks, clock, read_points=read_points, snapshots=snapshots)
     with clock.watching_interrupts():
-        if start is not None and job.method != "newton":
+        if start is not None and job.method not in MODEL_APART:
             start = with_sums_of_alpha(start, job.rows)
         run = solver.init(job, start)
         while solver.advance(run):

@@ -19,10 +19,11 @@ from pegasos.backends.cpu.arrays import (
     xp,
 )
 from pegasos.backends.cpu.batches import count_violations, scatter_rows
-from pegasos.backends.cpu.descent import descend, look_at_rows, pegasos_pass
+from pegasos.backends.cpu.descent import descend, look_at_rows, pegasos_pass, sum_of_dual_terms
 from pegasos.backends.cpu.expansion import closer_lengths, coefficients, dense_expansion, line_sums, sparse_expansion
 from pegasos.backends.cpu.gathering import dense_gather, sparse_gather, sparse_gram
 from pegasos.backends.cpu.gram_columns import gram_columns
+from pegasos.backends.cpu.near_columns import near_columns
 from pegasos.backends.cpu.newton import newton_column
 from pegasos.backends.cpu.operations import (
     add_losses,
@@ -69,6 +70,7 @@ __all__ = [
     "gram_of",
     "line_sums",
     "look_at_rows",
+    "near_columns",
     "newton_column",
     "open_columns",
     "pegasos_pass",
@@ -79,6 +81,7 @@ __all__ = [
     "sparse_expansion",
     "sparse_gather",
     "sparse_gram",
+    "sum_of_dual_terms",
     "to_device",
     "to_host",
     "xp",

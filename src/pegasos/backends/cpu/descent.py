@@ -110,6 +110,17 @@ def look_at_rows(
     return n_active, losses, dual_terms
 
 
+@jit()
+def sum_of_dual_terms(rows, targets, weights, alpha, epsilon, *, loss):
+    """Σ dual terms over the `rows`: what of the dual objective no row has to be read for."""
+    total = 0.0
+    for place in range(rows.size):
+        i = rows[place]
+        y = targets[i]
+        total += loss.dual_term(loss.side(y) * alpha[i], y, float(weights[i]), epsilon)
+    return total
+
+
 @jit_part
 def shuffle(order, n_active, random):
     """Put the first rows of `order` into a random order (Fisher and Yates; numbers by a linear congruence)."""

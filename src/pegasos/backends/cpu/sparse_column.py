@@ -1,8 +1,11 @@
 """Steps of Pegasos over CSR rows on one column alone: its scalars stay in registers, which its record's do not."""
 
+import numpy as np
+
 from pegasos.backends.cpu.descent import add_row, ask_for, inner
 from pegasos.backends.cpu.loops import SUMS, jit
 from pegasos.rules.column import Average
+from pegasos.utils.jit_part import jit_part
 
 AHEAD = 3  # draws between asking for a row and needing it
 
@@ -48,8 +51,21 @@ def column_steps(
         linear += pull * float(y)
         if alpha.size:
             alpha[i] += pull
-        add_row(sums, pull, i, indptr, indices, data, bias, True)
-        if average != Average.LAST:
-            add_row(weighted_sums, pull * mean, i, indptr, indices, data, bias, True)
+        if average == Average.LAST:
+            add_row(sums, pull, i, indptr, indices, data, bias, True)
+        else:
+            add_to_both(sums, weighted_sums, pull, pull * mean, i, indptr, indices, data, bias)
     column.steps, column.average = steps, mean
     column.norm_squared, column.dual_linear = norm_squared, linear
+
+
+@jit_part
+def add_to_both(sums, weighted_sums, pull, weighted, i, indptr, indices, data, bias):
+    """S += pull·x and U += weighted·x of a row, from one reading of it."""
+    for j in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+        feature, value = np.uintp(indices[j]), data[j]
+        sums[feature] += pull * value
+        weighted_sums[feature] += weighted * value
+    if bias > 0.0:
+        sums[sums.size - 1] += pull * bias
+        weighted_sums[sums.size - 1] += weighted * bias
