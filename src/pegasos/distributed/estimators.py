@@ -188,7 +188,7 @@ class PegasosRegressor(DistributedBase, local.PegasosRegressor):
     gamma, degree, coef0, lam, C, loss, epsilon, fit_intercept, intercept_scaling
         As in `pegasos.PegasosRegressor`; "scale", C and weights refer to the rows of all workers.
     tol : float, default=1e-3
-        The relative gap at which a column ends: a fraction of the zero model's objective, mean (|y| - epsilon)₊.
+        The relative gap at which a column ends: a fraction of the zero model's objective, ``mean (|y| - epsilon)₊``.
     max_rounds, local_passes, max_time, n_landmarks, landmarks, random_state, verbose, client
         As in `pegasos.distributed.PegasosClassifier`.
 
