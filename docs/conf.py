@@ -44,6 +44,7 @@ exclude_patterns = [
     "gallery/**/*.py",
     "gallery/**/*.md5",
     "sg_execution_times.rst",
+    "gallery/sg_execution_times.rst",  # it loads scripts from elsewhere
 ]
 templates_path = ["_templates"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
