@@ -24,7 +24,7 @@ SELECTED = (  # claim, and how task, data and peer begin: gains of every kind, a
 
 def block(found: Sequence[dict]) -> str:
     """The README's table of selected claims, and what they were measured on."""
-    chosen = [(results, row) for claim in SELECTED for results in found for row in _rows(results, *claim)]
+    chosen = [(results, row) for claim in SELECTED for results in found for row in rows_of(results, *claim)]
     if not chosen:
         return _page.NOTHING
     used = {results["name"]: results for results, _ in chosen}
@@ -54,7 +54,7 @@ def update(root: Path, found: Sequence[dict]) -> list[str]:
     return [str(path.relative_to(root)) for path in new]
 
 
-def _rows(results: dict, claim: str, *begins: str) -> list[dict]:
+def rows_of(results: dict, claim: str, *begins: str) -> list[dict]:
     """The rows of a full run that were selected."""
     if results["quick"] or results["name"] != claim:
         return []

@@ -53,6 +53,7 @@ nitpicky = False
 suppress_warnings = ["config.cache"]  # the settings of the gallery hold functions
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # numpydoc's sections have the types
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
