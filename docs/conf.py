@@ -49,7 +49,7 @@ exclude_patterns = [
 templates_path = ["_templates"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 default_role = "code"  # docstrings put names between single backquotes
-nitpicky = False
+smartquotes = False  # settings are quoted as they are typed
 suppress_warnings = ["config.cache"]  # the settings of the gallery hold functions
 
 autosummary_generate = True
@@ -82,7 +82,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"start": [], "from-sklearn": [], "changelog": []}
+html_sidebars = {"start": [], "from-sklearn": [], "benchmarks": [], "changelog": []}  # room for wide tables
 
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
