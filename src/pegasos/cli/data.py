@@ -118,8 +118,8 @@ def _test_file(data: Dataset, test: str, table: dict[str, Any], regression: bool
 
 def layout_of(data, table: dict[str, Any]) -> dict[str, Any]:
     """Keywords of `load` for further files with the features of a Dataset or source that was read as `table` says."""
-    return {
-        "raw": getattr(data, "raw", False),
+    known = {"raw": data.raw} if isinstance(data, Dataset) else {}  # a source is a file, which has no scale of its own
+    return known | {
         "n_features": data.n_features,
         "feature_names": data.feature_names,
         "first_index": data.first_index,

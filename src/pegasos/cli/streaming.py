@@ -33,7 +33,8 @@ class StreamedData:
     test: Source | None  # test rows
     split: Split | None  # which rows of the file are held out, where `test` is the file itself
     fingerprint: str | None = None  # unknown: it would take one more reading
-    scaling: None = None  # files are read as they are
+    scaling: None = None  # files are read as they are ...
+    raw: bool = False  # ... which has to be asked for of known data sets alone
 
     @property
     def name(self) -> str:

@@ -30,7 +30,7 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
     ----------
     kernel : {"linear", "rbf", "poly", "sigmoid", "laplacian"} or callable, default="linear"
         All but "linear" need `n_landmarks`.
-    gamma, degree, coef0, lam, C, loss, multi_class, fit_intercept, intercept_scaling, class_weight
+    gamma, degree, coef0, lam, C, loss, multi_class, break_ties, fit_intercept, intercept_scaling, class_weight
         As in `pegasos.PegasosClassifier`; "scale", "balanced", C and weights refer to the rows of all workers.
     tol : float, default=1e-3
         The relative gap at which a column ends: the gap as a fraction of the zero model's objective (1 for the hinge).
@@ -86,7 +86,8 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
 
     _local_class = local.PegasosClassifier
     _parameter_constraints: dict = CONSTRAINTS | {
-        name: local.PegasosClassifier._parameter_constraints[name] for name in ("loss", "multi_class", "class_weight")
+        name: local.PegasosClassifier._parameter_constraints[name]
+        for name in ("loss", "multi_class", "break_ties", "class_weight")
     }
 
     def __init__(
@@ -100,6 +101,7 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
         C=1.0,
         loss="hinge",
         multi_class="ovr",
+        break_ties=True,
         tol=1e-3,
         max_rounds=1000,
         local_passes=2,
@@ -121,6 +123,7 @@ class PegasosClassifier(DistributedBase, local.PegasosClassifier):
         self.C = C
         self.loss = loss
         self.multi_class = multi_class
+        self.break_ties = break_ties
         self.tol = tol
         self.max_rounds = max_rounds
         self.local_passes = local_passes

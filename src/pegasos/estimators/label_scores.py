@@ -23,6 +23,7 @@ class OfManyLabels:
     classes_: np.ndarray
     coef_: Any
     kernel: Any
+    multi_class: str
     _scheme: str
 
     def top_labels(self, X, k=5):
@@ -58,5 +59,5 @@ class OfManyLabels:
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_label = self.multi_class == "ovr"
         return tags

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pegasos.rules.column import COLUMN, Average, Rule
 from pegasos.utils.arrays import to_device_of, to_host
+
+LAID_OUT = ("sums", "weighted", "previous", "alpha", "violations")  # arrays that the kind of rows gives their order
 
 
 class Position(NamedTuple):
@@ -221,6 +223,16 @@ class State:
     def to_host(self) -> State:
         """The same state on the host: this very one, or a copy."""
         return self._moved(to_host)
+
+    def in_order_of(self, like: State) -> State:
+        """The same state, its arrays in the order in memory of another's: this very one where they are."""
+        found: dict[str, Any] = {}
+        for name in LAID_OUT:
+            rows_first = getattr(like, name).flags.c_contiguous
+            found[name] = np.asarray(getattr(self, name), order="C" if rows_first else "F")
+        if found["sums"] is not self.sums and self.alpha_in_sums:
+            found["alpha"] = found["sums"][: self.alpha.shape[0]]
+        return replace(self, **found)
 
     def _moved(self, move) -> State:
         sums = move(self.sums)

@@ -41,6 +41,11 @@ class Snapshot:
     history: list[dict] = field(default_factory=list)
     own: dict[str, np.ndarray] = field(default_factory=dict)  # what a solver keeps beside the state
 
+    def in_order_of(self, like: State) -> Snapshot:
+        """The same, with its states in the order in memory of this one."""
+        state = None if self.state is None else self.state.in_order_of(like)
+        return replace(self, whole=self.whole.in_order_of(like), state=state)
+
     def to_device_of(self, array) -> Snapshot:
         """The same, with its states on the device of an array."""
         state = None if self.state is None else self.state.to_device_of(array)

@@ -77,7 +77,7 @@ class Stepper:
         """Take all steps of the draws `index`."""
         began = time.perf_counter()
         if self.way == Way.SPARSE:
-            self._sparse(state, index)
+            self._sparse_steps(state, index)
         elif self.way == Way.DIRECT or (self.way == Way.EITHER and self._few_pull()):
             self._direct(state, index)
         elif self.backend.BLOCK_LENGTH is not None:  # to look at the columns is to wait for them: they stay there
@@ -156,7 +156,7 @@ class Stepper:
         in_parallel(steps, n_columns // size, len(index) * n_columns * rows.width)
         self.pull_rate = sum(pulled) / (len(index) * n_columns)
 
-    def _sparse(self, state: State, index: np.ndarray) -> None:
+    def _sparse_steps(self, state: State, index: np.ndarray) -> None:
         rows, X = self.rows, self.rows.X
         if len(state.columns) == 1 and self.single and not self.project and self.job.rule == Rule.PEGASOS:
             cpu.column_steps(

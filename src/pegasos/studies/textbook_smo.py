@@ -37,16 +37,16 @@ class TextbookSmo(ClassifierMixin, BaseEstimator):
         self.X_, self.signs_ = np.asarray(X, float), np.where(y == self.classes_[1], 1.0, -1.0)
         known = {"scale": 1 / (X.shape[1] * max(X.var(), 1e-300)), "auto": 1 / X.shape[1]}
         self.gamma_ = known.get(self.gamma, self.gamma) if isinstance(self.gamma, str) else self.gamma
-        self.smo_ = smo(self._kernel(self.X_), self.signs_, self.C, tol=self.tol)
+        self.smo_ = smo(self._kernel_matrix(self.X_), self.signs_, self.C, tol=self.tol)
         return self
 
     def decision_function(self, X):
         """Scores Σ α_i y_i K(x_i, x) + b."""
-        return self._kernel(np.asarray(X, float)) @ (self.smo_.alpha * self.signs_) + self.smo_.b
+        return self._kernel_matrix(np.asarray(X, float)) @ (self.smo_.alpha * self.signs_) + self.smo_.b
 
     def predict(self, X):
         """Labels of the rows of X."""
         return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
-    def _kernel(self, X):
+    def _kernel_matrix(self, X):
         return linear_kernel(X, self.X_) if self.kernel == "linear" else rbf_kernel(X, self.X_, gamma=self.gamma_)
