@@ -84,7 +84,27 @@ html_theme_options = {
 html_context = {"default_mode": "auto"}
 html_sidebars = {"start": [], "from-sklearn": [], "benchmarks": [], "changelog": []}  # room for wide tables
 
+FIRST = (  # of the examples; the others follow by their names
+    "ten_lines", "swap_svc", "certificate", "boundary_animation", "tuning_245_cells", "c_path", "permutation_test",
+    "bootstrap", "searchlight", "regression", "calibration", "imbalanced", "multilabel_text", "one_class",
+    "custom_kernel", "landmarks", "streaming", "dask", "callbacks", "onnx", "textbook",
+)  # fmt: skip
+
+
+class InOrder:
+    """The place of an example in the gallery."""
+
+    def __init__(self, folder: str):
+        pass
+
+    def __call__(self, filename: str) -> tuple[int, str]:
+        name = filename.removeprefix("plot_").removesuffix(".py")
+        return (FIRST.index(name) if name in FIRST else len(FIRST), name)
+
+
 sphinx_gallery_conf = {
+    "image_scrapers": ("moving_figures",),
+    "within_subsection_order": InOrder,
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
