@@ -7,6 +7,7 @@ NAMES = (
     "latency",
     "everyday",
     "busy",
+    "prediction",
     "many",
     "engine",
     "kernel_usps",

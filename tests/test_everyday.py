@@ -131,7 +131,7 @@ def test_what_only_pegasos_has_chooses_it(params):
     np.testing.assert_array_equal(model.fit(X, Y).decision_function(X), explicit.fit(X, Y).decision_function(X))
 
 
-@pytest.mark.parametrize("name", sorted(SOLVERS))
+@pytest.mark.parametrize("name", sorted(set(SOLVERS) - {"gram"}))  # which many fits at once take
 def test_the_method_that_is_named_is_taken(name, monkeypatch):
     taken = []
     solver = SOLVERS[name]

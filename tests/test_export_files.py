@@ -1,5 +1,6 @@
 """LIBSVM's and LIBLINEAR's model files, beside their own programs."""
 
+import os
 import shutil
 import subprocess
 
@@ -13,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import pegasos
-from pegasos import ModelFormatError, PegasosClassifier, PegasosRegressor
+import pegasos.svm
+from pegasos import ModelFormatError, PegasosClassifier, PegasosRegressor, datasets
 from tests.cli_runner import quick
 
 needs_libsvm = pytest.mark.skipif(not shutil.which("svm-predict"), reason="libsvm-tools is not installed")
@@ -150,6 +152,34 @@ def test_liblinear_predict_reads_ours(tmp_path, loss, intercept):
             np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-9)
 
 
+@needs_libsvm
+@needs_liblinear
+@pytest.mark.parametrize("name", ["digits", "usps", "a9a", "diabetes"])
+def test_real_rows(tmp_path, name):
+    if name in ("usps", "a9a") and not os.environ.get("PEGASOS_DATA"):
+        pytest.skip("needs PEGASOS_DATA")
+    rows, labels = DIGITS, LABELS
+    if name == "diabetes":
+        rows, labels = load_diabetes(return_X_y=True)
+        rows, labels = rows / rows.std(), (labels - labels.mean()) / labels.std()
+    elif name != "digits":
+        data = datasets.load("adult" if name == "a9a" else name)
+        rows, labels = data.X[:600].astype(np.float64), data.y[:600].astype(int)
+        rows = rows / np.abs(rows).max()
+    half, regression, path = rows.shape[0] // 2, name == "diabetes", tmp_path / "ours.model"
+    kinds = (PegasosRegressor, pegasos.svm.SVR) if regression else (PegasosClassifier, pegasos.svm.SVC)
+    linear = pegasos.svm.LinearSVR if regression else pegasos.svm.LinearSVC
+    for model, save, name in (
+        (kinds[0](kernel="rbf", tol=0.1), pegasos.save_libsvm, "svm-predict"),
+        (kinds[1](C=5), pegasos.save_libsvm, "svm-predict"),
+        (kinds[0](tol=0.1), pegasos.save_liblinear, "liblinear-predict"),
+        (linear(), pegasos.save_liblinear, "liblinear-predict"),
+    ):
+        save(model.fit(rows[:half], labels[:half]), path)
+        theirs = program(tmp_path, name, rows=rows, labels=labels, model=path)
+        agree(theirs, model.predict(rows), regression)
+
+
 @needs_liblinear
 def test_liblinear_predict_reads_regression(tmp_path):
     model = pegasos.from_sklearn(sklearn.svm.LinearSVR(C=0.1).fit(X, T))
@@ -245,6 +275,11 @@ def test_the_command(tmp_path):
     done = quick("export", str(tmp_path / "model.safetensors"), str(tmp_path / "out.model"), cwd=tmp_path)
     assert done.status == 2
     assert "give --format" in done.err
+    pegasos.save(make_pipeline(StandardScaler(), PegasosClassifier(tol=0.5)).fit(X, y), tmp_path / "pipe.safetensors")
+    done = quick("export", "pipe.safetensors", "out.model", "--format", "libsvm", cwd=tmp_path)
+    assert done.status == 2
+    assert "export its last step" in done.err
+    assert "fault" not in done.err
 
 
 # --- files of unknown origin --------------------------------------------------------------------------------------
@@ -322,16 +357,38 @@ def mutated(text, rng):
     return text
 
 
+SEEDS = [
+    (pegasos.load_libsvm, HEAD + BODY),
+    (pegasos.load_liblinear, LINEAR),
+    (pegasos.load_libsvm, HEAD.replace(b"nr_sv", b"probA -1\nprobB 0.5\nnr_sv") + BODY),
+    (pegasos.load_liblinear, LINEAR.replace(b"L2R_LR", b"MCSVM_CS").replace(b"1 \n2 \n3 ", b"1 2 \n2 0 \n3 -1 ")),
+    (pegasos.load_libsvm, b"svm_type nu_svc\nkernel_type polynomial\ndegree 3\ngamma 1\ncoef0 0\nnr_class 3\n"
+     b"total_sv 3\nrho 0 1 2\nlabel 5 0 -7\nnr_sv 1 1 1\nSV\n1 0.5 1:1\n-1 2 2:3\n0.5 1 1:-1 2:4e-3\n"),
+    (pegasos.load_liblinear, b"solver_type ONECLASS_SVM\nnr_class 2\nnr_feature 2\nbias -1\nrho 0.5\nw\n1 \n2 \n"),
+    (pegasos.load_libsvm, b"svm_type one_class\nkernel_type sigmoid\ngamma 1\ncoef0 0\nnr_class 2\ntotal_sv 2\n"
+     b"rho 0.5\nSV\n1 1:1\n0.5 1:2 2:1\n"),
+    (pegasos.load_liblinear, b"solver_type L2R_L2LOSS_SVR\nnr_class 2\nnr_feature 1\nbias 1\nw\n0.5 \n2 \n"),
+    (pegasos.load_libsvm, b"svm_type epsilon_svr\nkernel_type precomputed\nnr_class 2\ntotal_sv 2\nrho 0.5\nSV\n"
+     b"1 0:1\n-1 0:3\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(SEEDS)))
+def test_files_to_be_mutated_are_good(tmp_path, number):
+    load, text = SEEDS[number]
+    (tmp_path / "good.model").write_bytes(text)
+    load(tmp_path / "good.model")
+
+
 def refused_or_predict(tmp_path, start, count):
     """Load so many mutated files; what is loaded predicts and is saved."""
-    seeds = [HEAD + BODY, LINEAR]
     for number in range(count):
         rng = np.random.default_rng([start, number])
-        which = number % 2
+        load, text = SEEDS[number % len(SEEDS)]
         path = tmp_path / "mutated.model"
-        path.write_bytes(mutated(seeds[which], rng))
+        path.write_bytes(mutated(text, rng))
         try:
-            model = (pegasos.load_libsvm, pegasos.load_liblinear)[which](path)
+            model = load(path)
         except ModelFormatError:
             continue
         if model.n_features_in_ < 1000:
@@ -339,6 +396,11 @@ def refused_or_predict(tmp_path, start, count):
                 assert model.predict(np.zeros((2, model.n_features_in_))).shape == (2,)
             model.save(tmp_path / "kept.safetensors")
             pegasos.load(tmp_path / "kept.safetensors")
+
+
+@pytest.mark.parametrize("start", range(3, 33))
+def test_thousands_of_mutated_files(tmp_path, start):
+    refused_or_predict(tmp_path, start, 200)
 
 
 @pytest.mark.parametrize("start", range(3))

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import pegasos
+import pegasos.svm
 from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.datasets import load
 from tests.cli_runner import check_error, quick
@@ -114,6 +115,55 @@ def test_classifiers(kernel, scheme, dtype):
     check(clone(model).fit(X[y > 0].astype(dtype), y[y > 0] == 2), X, dtype)
 
 
+@pytest.mark.parametrize("how", ["sigmoid", "isotonic", "temperature"])
+@pytest.mark.parametrize("scheme", ["ovr", "ovo", "crammer_singer"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_calibrated_probabilities(how, scheme, dtype):
+    rows = X.astype(dtype)
+    for labels in (NAMES[y], y > 0):
+        model = PegasosClassifier(kernel="rbf", multi_class=scheme, probability=how, tol=0.1, random_state=0)
+        found = run(model.fit(rows, labels).to_onnx(), rows, dtype)
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), atol=1e-5)
+        np.testing.assert_array_equal(found["label"], model.predict(rows))
+
+
+def test_a_row_that_no_class_claims_is_shared_out():
+    model = PegasosClassifier(probability="isotonic", tol=0.1, random_state=0).fit(X, y)
+    for part in model.calibration_.parts:
+        part[1] = np.maximum(part[1] - 0.5, 0)
+    found = run(model.to_onnx(), np.r_[X, 100 * X])
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(np.r_[X, 100 * X]), atol=1e-9)
+    assert (found["probabilities"] == 1 / 3).all(axis=1).any()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_several_labels_a_row(tmp_path, loss, n_labels):
+    labels = np.c_[y == 0, X[:, 0] > 0, X[:, 1] > 0].astype(int)[:, :n_labels]
+    for given in (labels, [{"ABC"[place] for place in np.flatnonzero(row)} for row in labels]):
+        model = PegasosClassifier(kernel="rbf", loss=loss, tol=0.1).fit(X, given)
+        for some in (X, X[:1]):
+            found = run(model.to_onnx(), some)
+            wanted = model.predict(some)
+            if isinstance(wanted, list):
+                wanted = np.array([[name in names for name in model.classes_] for names in wanted], int)
+            np.testing.assert_array_equal(found["label"], wanted)
+            np.testing.assert_allclose(found["scores"], model.decision_function(some), atol=1e-9)
+            if loss == "log_loss":
+                np.testing.assert_allclose(found["probabilities"], model.predict_proba(some), atol=1e-9)
+    for save in (pegasos.save_libsvm, pegasos.save_liblinear):
+        with pytest.raises(ValueError, match="one label a row|support vectors"):
+            save(model, tmp_path / "x.model")
+    with pytest.raises(ValueError, match="have one label a row; this PegasosClassifier gives several"):
+        model.to_sklearn()
+
+
+def test_probabilities_only_where_the_model_has_them():
+    model = PegasosClassifier(loss="log_loss", multi_class="ovo", tol=0.1).fit(X, y > 0)
+    assert not hasattr(model, "predict_proba")
+    assert set(run(model.to_onnx(), X)) == {"label", "scores"}
+
+
 def test_log_loss_landmarks_and_targets():
     for labels in (y, y > 0):
         model = PegasosClassifier(loss="log_loss", tol=0.1).fit(X, labels)
@@ -141,6 +191,17 @@ def test_data(name):
     half = len(rows) // 2
     for machine in (sklearn.svm.SVC(C=5), sklearn.svm.LinearSVC()):
         check(pegasos.from_sklearn(machine.fit(rows[:half], labels[:half])), rows)
+    for params in ({}, {"kernel": "rbf"}, {"kernel": "poly", "multi_class": "ovo"}):
+        check(PegasosClassifier(**params, tol=0.1, random_state=0).fit(rows[:half], labels[:half]), rows)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_diabetes(dtype):
+    rows, targets = load_diabetes(return_X_y=True)
+    rows, targets = (rows / rows.std()).astype(dtype), (targets - targets.mean()) / targets.std()
+    for model in (PegasosRegressor(), PegasosRegressor(kernel="rbf"), pegasos.svm.SVR(), pegasos.svm.LinearSVR()):
+        check(model.fit(rows, targets), rows, dtype)
+        check(model, rows, np.float32)
 
 
 def test_pipelines_and_column_transformers(tmp_path):

@@ -29,6 +29,7 @@ LAYERS = [
     ["search"],
     ["model_selection"],
     ["storage", "io", "export"],
+    ["compression"],
     ["datasets"],
     ["streaming", "distributed", "plotting"],
     ["report"],

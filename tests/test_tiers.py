@@ -61,6 +61,11 @@ def test_where_keeps_the_values_that_are_named():
     assert tiers.where(seed=(1, 3))([dict(seed=seed, loss=loss) for seed in range(4) for loss in "ab"]) == {2, 3, 6, 7}
 
 
+def test_without_leaves_out_the_values_that_are_named():
+    cases = [dict(seed=seed, loss=loss) for seed in range(4) for loss in "ab"]
+    assert tiers.without(seed=(1, 3))(cases) == {0, 1, 4, 5}
+
+
 def test_every_check_stays_with_some_estimator_and_every_estimator_with_some_checks():
     checks = [SimpleNamespace(func=SimpleNamespace(__name__=f"check_{number}")) for number in range(9)]
     cases = [dict(estimator=name, check=check) for name in ("One()", "Two()", "Three()", "Four()") for check in checks]

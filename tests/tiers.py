@@ -50,6 +50,13 @@ def where(**kept: Sequence) -> Choice:
     return lambda cases: {place for place, case in enumerate(cases) if all(case[name] in kept[name] for name in kept)}
 
 
+def without(**left_out: Sequence) -> Choice:
+    """The cases in which none of these arguments has one of these values."""
+    return lambda cases: {
+        place for place, case in enumerate(cases) if not any(case[name] in left_out[name] for name in left_out)
+    }
+
+
 def checks_of(*whole: str) -> Choice:
     """All checks of these estimators, each check with an estimator at least, and three checks of every estimator."""
 
@@ -82,6 +89,10 @@ AT_LENGTH = {
         "pages of the guide whose code takes a second",
     "test_readme.py::test_the_commands_run":
         "the same commands in this process (test_cli_good, test_cli_search)",
+    "test_formats_page.py::test_examples":
+        "each format by itself (test_export_*, test_storage, test_prediction)",
+    "test_export_files.py::test_thousands_of_mutated_files":
+        "three hundred of them",
     "test_search_usps.py::test_the_published_grid_is_reproduced":
         "one of its seven kernels",
     "test_search_usps.py::test_the_best_kernels_are_as_good_as_published":
@@ -164,6 +175,9 @@ THINNED: list[tuple[Choice, str, list[str]]] = [
     ),
     (where(backend=("multiprocessing", "threading")), "processes and threads of joblib; loky takes seconds to start", [
         "test_everyday.py::test_fits_beside_each_other_in_workers_of_joblib_have_fewer_threads",
+    ]),
+    (without(name=("plot_dask", "plot_searchlight", "plot_tuning_245_cells")), "all examples but the three longest", [
+        "test_examples.py::test_an_example_runs_and_finds_what_it_says",
     ]),
     (where(title=("covtype",)), "the paper's error of covtype", [
         "test_studies.py::test_errors_of_the_paper_are_met",

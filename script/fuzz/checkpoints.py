@@ -199,7 +199,7 @@ def _left(name: str, model, folder: Path) -> Fit:
         if streamed:
             _kill_stream(fit, clone(model).set_params(checkpoint=str(path)), folder)
         else:
-            leave_checkpoint(model, X, Y, path, writes={"columns that end": 2, "active set": 4}.get(name, 3))
+            leave_checkpoint(model, X, Y, path, writes=2 if name in ("columns that end", "active set") else 3)
     header, arrays = container.read(path)
     return fit._replace(document=json.loads(json.dumps(header.document)), arrays=arrays, raw=path.read_bytes(),
                         steps=max(int(whole.n_iter_), (model.max_iter or 1000) * len(X)))  # fmt: skip

@@ -5,8 +5,8 @@ from importlib.metadata import version
 
 __all__ = [
     "Checkpoint", "CheckpointError", "ModelFormatError", "PegasosClassifier", "PegasosRegressor", "PegasosSearchCV",
-    "__version__", "from_sklearn", "load", "load_liblinear", "load_libsvm", "save", "save_liblinear", "save_libsvm",
-    "to_onnx", "to_sklearn",
+    "__version__", "compress", "from_sklearn", "load", "load_liblinear", "load_libsvm", "save", "save_liblinear",
+    "save_libsvm", "to_onnx", "to_sklearn",
 ]  # fmt: skip
 
 _HOMES = {
@@ -16,6 +16,7 @@ _HOMES = {
     "PegasosRegressor": "pegasos.estimators",
     "PegasosSearchCV": "pegasos.search",
     "ModelFormatError": "pegasos.storage",
+    "compress": "pegasos.compression.compress",
     "from_sklearn": "pegasos.svm.sklearn_machines",
     "load": "pegasos.storage",
     "load_liblinear": "pegasos.export.liblinear",

@@ -32,5 +32,8 @@ def export(
     if name not in FORMATS:
         raise ValueError(f"--format {name!r} is not known; choose from {', '.join(FORMATS)}.")
     out.check_outputs(output, inputs=(model,))
-    getattr(pegasos, FORMATS[name])(pegasos.load(model), output)
+    try:
+        getattr(pegasos, FORMATS[name])(pegasos.load(model), output)
+    except TypeError as error:  # a model that the format cannot hold
+        raise ValueError(str(error)) from error
     out.note(f"{output} written.")

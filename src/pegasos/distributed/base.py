@@ -153,9 +153,9 @@ class DistributedBase(HoldsClient, PegasosBase):
                 setattr(model, name, value)
         return model
 
-    def save(self, path) -> None:
+    def save(self, path, *, dtype=None):
         """Write the fitted model to a file; `pegasos.load` reads it as an ordinary estimator."""
-        self.local_model().save(path)
+        return self.local_model().save(path, dtype=dtype)
 
     def score(self, X, y, sample_weight=None):
         """The score of the local estimator; of a collection only predictions and targets come to this process."""

@@ -30,11 +30,17 @@ class Saving(BaseEstimator):
         """What scikit-learn calls before a fit."""
         validation.check_parameters(self)
 
-    def save(self, path) -> None:
+    def save(self, path, *, dtype=None):
         """Write the fitted model to a file that `pegasos.load` reads; see `pegasos.save`."""
         import pegasos
 
-        pegasos.save(self, path)
+        return pegasos.save(self, path, dtype=dtype)
+
+    def compress(self, *, max_support=None, tol=None, X_valid=None):
+        """A new model of fewer support vectors whose scores are almost the same; see `pegasos.compress`."""
+        import pegasos
+
+        return pegasos.compress(self, max_support=max_support, tol=tol, X_valid=X_valid)
 
     def to_onnx(self, path=None, *, dtype=None):
         """The fitted model as an ONNX graph, written to `path` if that is given; see `pegasos.to_onnx`."""

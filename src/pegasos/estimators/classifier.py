@@ -7,12 +7,12 @@ import time
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from pegasos.estimators import devices, multilabel, validation
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.calibration import METHODS
 from pegasos.estimators.devices import same_kind_out, where_rows_are
+from pegasos.estimators.inputs import check_fitted
 from pegasos.estimators.label_scores import OfManyLabels
 from pegasos.estimators.probabilities import GivesProbabilities
 from pegasos.estimators.start_vector import StartVector
@@ -146,7 +146,7 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
     intercept_ : ndarray of shape (n_columns,)
     support_, support_vectors_, dual_coef_, n_support_
         Kernels only: rows that have a coefficient, the rows themselves, the coefficients (n_columns, n_support), and
-        how many of each class.
+        how many of each class (not of models that `compress` made, which have `compression_`).
     violations_ : ndarray of int, shape (n_columns, n_support)
         Kernels only, and not of "smo": how often each support row changed the model.
     n_iter_ : int
@@ -343,7 +343,7 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
         return self._decisions(X)
 
     def _decisions(self, X) -> np.ndarray:
-        check_is_fitted(self, "classes_")
+        check_fitted(self, "classes_")
         return decode(self._scores(X), self._scheme, len(self.classes_))
 
     def predict(self, X):
@@ -351,7 +351,7 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
 
         Of several labels a row, what `fit` was given: an array or CSR matrix of 0 and 1, or a list of sets.
         """
-        check_is_fitted(self, "classes_")
+        check_fitted(self, "classes_")
         if self._scheme == multilabel.SCHEME:
             return multilabel.predicted(self, X)
         return self._predicted(X)

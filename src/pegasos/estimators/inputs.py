@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.kernels import Sizes, canonical, sizes_of
 
@@ -24,6 +25,27 @@ def is_in_order(estimator, X, y) -> bool:
         return False
     right_rows = X.ndim == 2 and X.dtype in TYPES and min(X.shape) > 0
     return right_rows and y.ndim == 1 and len(y) == X.shape[0] and (y.dtype.kind in LABELS or y.dtype in TYPES)
+
+
+def is_plain(estimator, X, types=TYPES) -> bool:
+    """Whether rows to predict are an array of the host, in order, of the right type and width, and of numbers only.
+
+    One row is looked at in less time than scikit-learn needs to find out what kind of array it is. A sum is finite only
+    if all its terms are; where it is not, scikit-learn's check has the word.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in types or not X.flags.c_contiguous:
+        return False
+    known = vars(estimator)
+    if not X.shape[0] or X.shape[1] != known.get("n_features_in_") or "feature_names_in_" in known:
+        return False
+    with np.errstate(all="ignore"):
+        return isfinite(X.sum())
+
+
+def check_fitted(estimator, attribute: str) -> None:
+    """As scikit-learn's `check_is_fitted`, which asks for the tags of the estimator each time."""
+    if attribute not in vars(estimator):
+        check_is_fitted(estimator, attribute)
 
 
 def checked(estimator, X, y, *, reset: bool, look: bool = True, **how) -> tuple[Any, np.ndarray, Sizes | None]:

@@ -9,11 +9,13 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import devices
+from pegasos.estimators.inputs import is_plain
 from pegasos.kernels import Kernel, canonical
 from pegasos.kernels.tiles import PARTIAL_SUMS
 from pegasos.utils.arrays import on_gpu, to_device_of, to_host
 
 BYTES_PER_PREDICTION = 64e6
+FEW_ROWS = 8
 
 
 class Predicting:
@@ -29,17 +31,18 @@ class Predicting:
 
     def _scores(self, X) -> np.ndarray:
         """Scores of the rows of X in each column, the intercept included."""
-        X = devices.received(X)
-        if on_gpu(X):
-            X = devices.checked_rows(self, X, reset=False)
-            if self.device != "cpu" and devices.missing() is None:
-                return self._scores_on_gpu(X)
-            X = to_host(X)
         precomputed = self._kernel.is_precomputed
-        X = validate_data(
-            self, X, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32], reset=False
-        )
-        X = canonical(X)
+        if not is_plain(self, X):
+            X = devices.received(X)
+            if on_gpu(X):
+                X = devices.checked_rows(self, X, reset=False)
+                if self.device != "cpu" and devices.missing() is None:
+                    return self._scores_on_gpu(X)
+                X = to_host(X)
+            X = validate_data(
+                self, X, accept_sparse=False if precomputed else "csr", dtype=[np.float64, np.float32], reset=False
+            )
+            X = canonical(X)
         wanted = not hasattr(X, "indptr") and devices.wants_gpu(self, X, self._multiplications_of(X))
         if wanted and devices.missing() is None:  # a model of a GPU predicts anywhere
             try:
@@ -51,13 +54,16 @@ class Predicting:
         if self._kernel.is_linear:
             scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
         elif precomputed:
-            scores = X[:, self.support_] @ self.dual_coef_.T
+            scores = looked_up_in_parts(X, self.support_, np.ascontiguousarray(self.dual_coef_.T))
         else:
-            scores = self._kernel_scores(X.astype(self.dual_coef_.dtype, copy=False))
+            scores = self._kernel_scores(X)
         return scores + self.intercept_
 
     def _kernel_scores(self, X) -> np.ndarray:
-        return scores_in_parts(self._kernel, X, self.support_vectors_, np.ascontiguousarray(self.dual_coef_.T))
+        coefficients = self.dual_coef_.T
+        if X.shape[0] > FEW_ROWS:  # else a copy would take longer than the scores
+            coefficients = np.ascontiguousarray(coefficients)
+        return scores_in_parts(self._kernel, X, self.support_vectors_, coefficients)
 
     def _multiplications_of(self, X) -> float:
         """About how many the scores of rows take."""
@@ -96,7 +102,7 @@ class Predicting:
 
 
 def scores_in_parts(kernel: Kernel, X, support, coefficients: np.ndarray) -> np.ndarray:
-    """K(X, support) @ coefficients, of as many rows of X at once as memory for their kernel values is sure to be."""
+    """K(X, support) @ coefficients in their type, some rows of X at a time: memory does not grow with the rows."""
     n_support, n_columns = coefficients.shape
     scores = np.zeros((X.shape[0], n_columns), coefficients.dtype)
     if not n_support:
@@ -105,5 +111,15 @@ def scores_in_parts(kernel: Kernel, X, support, coefficients: np.ndarray) -> np.
     at_once = int(np.clip(BYTES_PER_PREDICTION / (widest * scores.itemsize), 1, 4096))
     for first in range(0, X.shape[0], at_once):
         rows = slice(first, first + at_once)
-        scores[rows] = kernel.scores(X[rows], support, coefficients)
+        scores[rows] = kernel.scores(X[rows].astype(coefficients.dtype, copy=False), support, coefficients)
+    return scores
+
+
+def looked_up_in_parts(X: np.ndarray, support: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    """The same where X are kernel values of all training rows, of which `support` has the places."""
+    scores = np.zeros((X.shape[0], coefficients.shape[1]), np.result_type(X, coefficients))
+    at_once = int(np.clip(BYTES_PER_PREDICTION / (8 * max(1, len(support))), 1, 4096))
+    for first in range(0, X.shape[0], at_once):
+        rows = slice(first, first + at_once)
+        scores[rows] = X[rows, support] @ coefficients
     return scores

@@ -24,7 +24,7 @@ DEFAULT_CACHE_MB = 2000
 FEATURES_SHARE = 0.5  # of the cache that features of landmarks may take; the rest is for states
 FITTED_BY_SOME = (
     "coef_", "support_", "support_vectors_", "dual_coef_", "violations_", "n_support_", "objective_", "dual_gap_",
-    "relative_gap_", "converged_", "history_",
+    "relative_gap_", "converged_", "history_", "compression_",
 )  # fmt: skip
 
 
@@ -365,6 +365,10 @@ class Recipe:
         elif missing_for_partial_fit(self.estimator) is None:
             memory = Memory(without_rows(state), resume_key, None, landmarks, offset)
         self.estimator._memory = memory
+
+    def forget(self) -> None:
+        """Keep nothing to go on from: the model is no longer the one of that state."""
+        self.estimator._memory = None
 
     def online_memory(self) -> Memory | None:
         """What `partial_fit` goes on from: after a fit to the optimum, Pegasos begins with its model."""

@@ -7,11 +7,11 @@ from numbers import Real
 
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from pegasos.estimators import devices, validation
 from pegasos.estimators.base import PegasosBase
 from pegasos.estimators.devices import same_kind_out, where_rows_are
+from pegasos.estimators.inputs import check_fitted
 from pegasos.estimators.targets import RegressorRecipe
 from pegasos.estimators.training import learn, train
 from pegasos.estimators.warm_start import missing_for_partial_fit, offered_if, unharmed_by_errors
@@ -291,6 +291,6 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
     @same_kind_out
     def predict(self, X):
         """Predicted targets of the rows of X, of the shape they had in `fit`."""
-        check_is_fitted(self, "_targets")
+        check_fitted(self, "_targets")
         scores = self._scores(X)
         return scores[:, 0] if self._targets is None else scores

@@ -108,7 +108,7 @@ def _solved(recipe: Recipe, where: PlacedRows, features: FeatureMap, plan: _Plan
         hooks = Hooks(record, progress, tasks.after_pass if tasks.watched else None)
 
         def solved(X, share: float):
-            by_row = recipe.by_row(X, in_stream=plan.store is not None)
+            by_row = recipe.by_row(X, in_stream=False)  # an active set has snapshots, too
             rows = recipe.rows(X, features, schedule, until=until, share=share, by_row=by_row)
             method = recipe.method(rows, plan.problems, in_stream=plan.store is not None)
             job = Job(rows, plan.problems, schedule, recipe.rule, recipe.loss, plan.definite, method)

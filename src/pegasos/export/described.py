@@ -11,6 +11,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.estimators import PegasosClassifier, PegasosRegressor
+from pegasos.estimators.calibration import Calibration
+from pegasos.estimators.probabilities import missing_for_probabilities
 from pegasos.estimators.targets import recipe_of
 from pegasos.kernels import Kernel, LinearKernel
 from pegasos.search import PegasosSearchCV
@@ -34,8 +36,8 @@ class Described:
     scheme : str
         What the P columns of scores stand for. "binary": positive for the later class. "ovr", "crammer_singer": one for
         each class. "ovo": pairs, positive for the later class, ties of votes broken by confidence. "pairs": those of
-        LIBSVM, positive for the first class, the first of the classes with most votes. "values": targets. "outliers":
-        negative for outliers.
+        LIBSVM, positive for the first class, the first of the classes with most votes. "multilabel": labels, of which a
+        row has those of positive scores. "values": targets. "outliers": negative for outliers.
     kernel : Kernel
     intercept : ndarray of shape (P,)
     n_features : int
@@ -54,6 +56,10 @@ class Described:
         Of "pairs" with a kernel: LIBSVM's layout of the coefficients.
     sigmoids : tuple of ndarray, optional
         Platt's, of the pairs.
+    logistic : bool
+        Whether scores are log odds, which probabilities are made of.
+    calibration : Calibration, optional
+        What makes probabilities of the scores.
     """
 
     name: str
@@ -71,6 +77,8 @@ class Described:
     counts: np.ndarray | None = None
     pair_coefficients: np.ndarray | None = None
     sigmoids: tuple[np.ndarray, np.ndarray] | None = None
+    logistic: bool = False
+    calibration: Calibration | None = None
     break_ties: bool = False
     decision_function_shape: str = "ovr"
 
@@ -78,6 +86,12 @@ class Described:
     def n_columns(self) -> int:
         """Columns of scores."""
         return len(self.intercept)
+
+    @property
+    def has_chances(self) -> bool:
+        """Whether there are probabilities that an ONNX graph computes."""
+        platt = self.sigmoids is not None and len(np.asarray(self.classes)) == 2
+        return self.logistic or self.calibration is not None or platt
 
 
 def plain_model(model):
@@ -106,6 +120,12 @@ def described(model) -> Described:
     raise TypeError(f"What can be exported is {EXPORTABLE}; got {type(model).__name__}.")
 
 
+def refuse_many_labels(model: Described, holder: str) -> None:
+    """Raise ValueError for a model of several labels a row."""
+    if model.scheme == "multilabel":
+        raise ValueError(f"{holder} one label a row; this {model.name} gives several. ONNX holds those.")
+
+
 def _of_pegasos(model) -> Described:
     check_is_fitted(model, "intercept_")
     recipe = recipe_of(model)
@@ -113,6 +133,8 @@ def _of_pegasos(model) -> Described:
     _refuse_callable(kernel)
     if isinstance(model, PegasosClassifier):
         found |= {"scheme": recipe.fitted_targets, "classes": model.classes_}
+        found["logistic"] = model.probability is None and missing_for_probabilities(model) is None
+        found["calibration"] = getattr(model, "calibration_", None) if model.probability is not None else None
     else:
         found |= {"scheme": "values", "flat": recipe.fitted_targets is None}
     found |= {"kernel": kernel, "intercept": model.intercept_, "n_features": int(model.n_features_in_)}

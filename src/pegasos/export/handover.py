@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.export.described import Described, described, plain_model
+from pegasos.export.described import Described, described, plain_model, refuse_many_labels
 from pegasos.export.pairs import as_pairs
 from pegasos.svm import SVC, SVR, LinearSVC, LinearSVR, sklearn_machines, state
 from pegasos.svm.base import KernelMachine
@@ -37,6 +37,7 @@ def to_sklearn(model):
     found = described(model)
     if found.scheme == "values" and found.n_columns != 1:
         raise ValueError(f"scikit-learn's machines have one target; this model has {found.n_columns}.")
+    refuse_many_labels(found, "scikit-learn's machines have")
     if found.kernel.name == "laplacian":
         raise ValueError(LAPLACIAN)
     machine = _linear(found) if found.weights is not None and found.scheme != "ovo" else _with_support(found)

@@ -13,7 +13,7 @@ from pegasos.container.schema import ModelFormatError
 from pegasos.estimators import PegasosClassifier
 from pegasos.estimators.targets import recipe_of
 from pegasos.export import text
-from pegasos.export.described import Described, described
+from pegasos.export.described import Described, described, refuse_many_labels
 from pegasos.kernels import LinearKernel
 from pegasos.svm import LinearSVC, LinearSVR, OneClassSVM, state
 
@@ -65,6 +65,7 @@ def liblinear_lines(model: Described) -> Iterator[str]:
             f"A LIBLINEAR file holds the weights of a linear model; this {model.name} has support vectors. "
             "LIBSVM's format holds those."
         )
+    refuse_many_labels(model, "A LIBLINEAR file holds")
     if model.scheme == "ovo":
         raise ValueError("A LIBLINEAR file holds no one-vs-one; LIBSVM's format does.")
     if model.scheme == "values" and model.n_columns != 1:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from pegasos.container.schema import ModelFormatError
 from pegasos.export import text
-from pegasos.export.described import Described, described
+from pegasos.export.described import Described, described, refuse_many_labels
 from pegasos.export.pairs import as_pairs
 from pegasos.kernels import make_kernel
 from pegasos.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM, state
@@ -56,6 +56,7 @@ def libsvm_lines(model: Described) -> Iterator[str]:
         raise ValueError(f"LIBSVM has no kernel {kernel.name!r}; its kernels are {', '.join(KERNELS)}.")
     if kernel.name == "poly" and getattr(kernel, "degree", 0) != int(getattr(kernel, "degree", 0)):
         raise ValueError("LIBSVM's degrees are integers.")
+    refuse_many_labels(model, "A LIBSVM file holds")
     if model.classes is None:
         return _lines_of_one(model)
     return _lines_of_pairs(model)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.export.described import Described, described
-from pegasos.export.onnx_nodes import check_exportable, compute_type, emit, label_array
+from pegasos.export.onnx_nodes import check_exportable, compute_type, emit, label_type
 from pegasos.utils.files import replacing
 
 OPSET = 17
@@ -21,9 +21,9 @@ def to_onnx(model, path: str | os.PathLike | None = None, *, dtype=None):
     """A fitted model as an ONNX graph, which onnxruntime and many other programs run.
 
     The one input is "X", rows in any number. Classifiers and detectors of outliers have the outputs "label" and
-    "scores" (the `decision_function`), and "probabilities" where the loss is "log_loss" or two classes have Platt's
-    sigmoid; regressors have "predictions". Scores are computed in the type the model was fitted in, whatever the type
-    of the rows. For pipelines see `pegasos.export.onnx_pipelines`.
+    "scores" (the `decision_function`), and "probabilities" where the model has `predict_proba`; of several labels a row
+    "label" is 0 or 1 for each of `classes_`. Regressors have "predictions". Scores are computed in the type
+    the model was fitted in, whatever the type of the rows. For pipelines see `pegasos.export.onnx_pipelines`.
 
     Not held: the kernel "laplacian" and kernels that are functions; sparse rows; probabilities of more than two classes
     by Platt's sigmoids; names of features.
@@ -98,7 +98,7 @@ def _proto(model: Described, given: np.dtype):
     kinds = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64}
     kinds |= {"bool": TensorProto.BOOL, "object": TensorProto.STRING}
     names = emit(model, graph, "X", given)
-    label = np.dtype(np.int64) if model.classes is None else label_array(model.classes).dtype
+    label = label_type(model)
     outputs = []
     for name, made in names.items():
         graph.nodes.append(helper.make_node("Identity", [made], [name], name=f"output_{name}"))
@@ -114,7 +114,7 @@ def _proto(model: Described, given: np.dtype):
 
 def width_of(model: Described, name: str) -> list[int]:
     """The dimensions of an output after that of the rows."""
-    if name == "probabilities":
+    if name == "probabilities" or model.scheme == "multilabel":
         return [len(np.asarray(model.classes))]
     if name == "label" or model.scheme == "outliers":
         return []

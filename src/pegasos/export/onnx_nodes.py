@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pegasos.export.described import Described
+from pegasos.export.onnx_calibration import emit_calibrated
 from pegasos.problem.columns import ROUNDING
 from pegasos.svm import layout
 
@@ -32,8 +33,14 @@ def check_exportable(model: Described) -> None:
     """Raise ValueError for what has no operators."""
     if model.kernel.name not in KERNELS:
         raise ValueError(f"ONNX export has no kernel {model.kernel.name!r}; it has {', '.join(KERNELS)}.")
-    if model.classes is not None:
-        label_array(model.classes)
+    label_type(model)
+
+
+def label_type(model: Described) -> np.dtype:
+    """The type of the output "label"."""
+    if model.classes is None or model.scheme == "multilabel":
+        return np.dtype(np.int64)
+    return label_array(model.classes).dtype
 
 
 def label_array(classes: np.ndarray) -> np.ndarray:
@@ -84,7 +91,14 @@ def emit(model: Described, nodes: Nodes, rows: str, given: np.dtype) -> dict[str
         signs = nodes.constant(np.array([-1, 1], np.int64))
         label = nodes.add("Gather", signs, graph.cast(graph.positive(flat), np.int64), axis=0)
         return {"label": label, "scores": graph.result(flat)}
+    if model.scheme == "multilabel":
+        found = {"label": graph.cast(graph.positive(scores), np.int64), "scores": graph.result(scores)}
+        return found | ({"probabilities": graph.result(graph.shared_odds(scores))} if model.logistic else {})
     places, decisions, chances = graph.decided(scores)
+    if model.calibration is not None:
+        n_classes = len(np.asarray(model.classes))
+        columns = decisions if n_classes > 2 else graph.column(decisions)
+        chances = emit_calibrated(model.calibration, nodes, columns, n_classes, graph.type)
     names = nodes.constant(label_array(np.asarray(model.classes)))
     found = {"label": nodes.add("Gather", names, places, axis=0), "scores": graph.result(decisions)}
     if chances is not None:
@@ -114,6 +128,10 @@ class _Emitter:
     def flat(self, name: str) -> str:
         """One column as an array of one dimension."""
         return self.nodes.add("Reshape", name, self.nodes.constant(np.array([-1], np.int64)))
+
+    def column(self, name: str) -> str:
+        """An array of one dimension as one column."""
+        return self.nodes.add("Reshape", name, self.nodes.constant(np.array([-1, 1], np.int64)))
 
     def positive(self, name: str) -> str:
         return self.nodes.add("Greater", name, self.number(0))
@@ -174,8 +192,8 @@ class _Emitter:
         if model.scheme == "crammer_singer" and model.name.startswith("Pegasos"):
             return self.largest(self.cast(self.near_the_largest(scores), self.type)), scores, None
         chances = None
-        if model.loss == "log_loss":
-            chances = add("Softmax", self.log_sigmoid(scores), axis=-1)
+        if model.logistic:
+            chances = self.shared_odds(scores)
         return self.largest(scores), scores, chances
 
     def of_two(self, scores: str) -> tuple[str, str, str | None]:
@@ -193,12 +211,16 @@ class _Emitter:
         if model.sigmoids is not None:
             slope, constant = (self.number(values[0]) for values in model.sigmoids)
             later = add("Sigmoid", add("Add", add("Mul", scores, slope), constant))
-        elif model.loss == "log_loss":
+        elif model.logistic:
             later = add("Sigmoid", decisions)
         if later is None:
             return places, decisions, None
-        column = add("Reshape", later, self.nodes.constant(np.array([-1, 1], np.int64)))
+        column = self.column(later)
         return places, decisions, add("Concat", add("Sub", self.number(1), column), column, axis=1)
+
+    def shared_odds(self, scores: str) -> str:
+        """The logistic functions of a row's scores, made to sum to 1."""
+        return self.nodes.add("Softmax", self.log_sigmoid(scores), axis=-1)
 
     def log_sigmoid(self, scores: str) -> str:
         """min(s, 0) - log(1 + exp(-|s|)); onnxruntime's Softplus knows no double."""

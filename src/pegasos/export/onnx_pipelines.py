@@ -14,7 +14,7 @@ import pegasos.svm
 from pegasos.estimators import PegasosClassifier, PegasosRegressor
 from pegasos.export.described import described
 from pegasos.export.onnx_file import width_of
-from pegasos.export.onnx_nodes import LOWEST_OPSET, check_exportable, emit, label_array
+from pegasos.export.onnx_nodes import LOWEST_OPSET, check_exportable, emit, label_type
 
 NEEDED = "Export of a pipeline to ONNX needs the package skl2onnx: pip install 'pegasos[onnx]'."
 
@@ -73,10 +73,7 @@ def _outputs_of(model) -> list[str]:
     found = described(model)
     if found.scheme == "values":
         return ["predictions"]
-    chances = found.classes is not None and (
-        found.loss == "log_loss" or (found.sigmoids is not None and len(found.classes) == 2)
-    )
-    return ["label", "scores", "probabilities"] if chances else ["label", "scores"]
+    return ["label", "scores", "probabilities"] if found.has_chances else ["label", "scores"]
 
 
 def _parse(scope, model, inputs, custom_parsers=None):
@@ -102,7 +99,7 @@ def _shapes(operator) -> None:
 
     found = described(operator.raw_operator)
     kinds: dict[str, Any] = {"bool": BooleanTensorType, "object": StringTensorType, "float64": DoubleTensorType}
-    label = "int64" if found.classes is None else label_array(found.classes).dtype.name
+    label = label_type(found).name
     for name, variable in zip(_outputs_of(operator.raw_operator), operator.outputs, strict=True):
         kind = kinds.get(label, Int64TensorType) if name == "label" else _given_type(operator)[0]
         variable.set_type(kind([None, *width_of(found, name)]))

@@ -48,6 +48,10 @@ def read_model(path: str | os.PathLike, format: str, read: Callable[[Iterator[by
         raise FileNotFoundError(f"There is no model file {path}.") from error
     except ModelFormatError as error:
         raise ModelFormatError(f"{path} is no {format} model that can be loaded: {error}.") from error
+    except MemoryError as error:
+        raise ModelFormatError(
+            f"{path} is no {format} model that can be loaded: it is too large for memory."
+        ) from error
 
 
 def _lines(file) -> Iterator[bytes]:

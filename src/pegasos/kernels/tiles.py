@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from pegasos.backends.threads import share_out
+from pegasos.backends.threads import blas_limited, share_out
 from pegasos.utils.arrays import empty_on_device_of, on_gpu
 
 if TYPE_CHECKING:
@@ -61,8 +61,11 @@ def kernel_scores(kernel: Kernel, X, Z, coefficients: np.ndarray, x_squares, z_s
     if on_gpu(X):
         return _scores_on_gpu(kernel, X, Z, coefficients, x_squares, kernel.squares_of(Z, z_squares))
     dense = not hasattr(X, "indptr") and not hasattr(Z, "indptr")
-    if not kernel.from_product or not dense or X.size * Z.shape[0] < WORTH_TILES:
+    if not kernel.from_product or not dense:
         return kernel(X, Z, x_squares, z_squares) @ coefficients
+    if X.size * Z.shape[0] < WORTH_TILES:
+        with blas_limited(1):  # on a busy machine its threads wait for each other longer than such a product takes
+            return kernel(X, Z, x_squares, z_squares) @ coefficients
     x_squares, z_squares = kernel.squares_of(X, x_squares), kernel.squares_of(Z, z_squares)
     some = slices(X.shape[0], TILE)
     others = slices(Z.shape[0], TILE * TILE // min(TILE, X.shape[0]))

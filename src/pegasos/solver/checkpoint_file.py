@@ -34,6 +34,7 @@ COUNTS = [name for name in COLUMN.names or () if name not in NUMBERS]
 FLOAT64 = np.dtype("<f8")
 OWN = "own."  # before the names of what a solver keeps beside the state
 IN_SUMS = "in sums"  # of alpha: it is a view of the sums
+LATER = {"break_ties": "True", "probability": "None", "probability_cv": "5"}  # parameters that format 1 does not know
 LEAST_BETWEEN = 10.0  # between two writes lies at least this many times what one takes
 
 
@@ -85,7 +86,7 @@ def _present_identity(identity: dict[str, str], format: int) -> dict[str, str]:
     found = {names.get(name, name): text for name, text in identity.items()}
     if found.get("the parameter C") == "None":
         found["the parameter C"] = "1.0"
-    return found
+    return {f"the parameter {name}": text for name, text in LATER.items()} | found
 
 
 def _with_versions(identity: Mapping[str, str]) -> dict[str, str]:

@@ -17,13 +17,15 @@ from pegasos.container.schema import ModelFormatError, Record
 from pegasos.container.tensors import Tensors
 from pegasos.container.values import decode
 from pegasos.search import PegasosSearchCV
-from pegasos.storage import labels, machines, models, pipelines
+from pegasos.storage import labels, machines, models, pipelines, reduced
 from pegasos.storage.pipelines import CLASSES
 
 MOST_CLASS_BYTES = 2**20  # of the labels that `describe` reads
 
 
-def save(model, path: str | os.PathLike, about: dict[str, Any] | None = None) -> None:
+def save(
+    model, path: str | os.PathLike, about: dict[str, Any] | None = None, *, dtype: str | None = None
+) -> dict[str, Any] | None:
     """Write a fitted model to a file that `load` reads.
 
     The file holds numbers and text, no code: it can be loaded without trusting whoever made it. It is written whole or
@@ -38,12 +40,25 @@ def save(model, path: str | os.PathLike, about: dict[str, Any] | None = None) ->
         Usually with the ending ``.safetensors``.
     about : dict, default=None
         Anything that JSON can hold, stored with the model; ``describe(path)["about"]`` returns it.
+    dtype : {"float16", "float32"}, default=None
+        Keep the support vectors of a kernel model in a smaller type: a quarter, or half, of the bytes. The model that
+        `load` gives computes in the type of this one, with the support vectors rounded.
+
+    Returns
+    -------
+    dict or None
+        With `dtype`, what it costs: "rms_change" (in the worst column) and "largest_change" of the scores of support
+        vectors, beside "dtype" and the type "restored" by `load`; also ``describe(path)["stored"]``.
     """
-    document, tensors = _pack(_storable(model), about)
+    model = _storable(model)
+    document, tensors = _pack(model, about)
+    if dtype is not None:
+        document["stored"] = reduced.rounded(_last(model), tensors, dtype)
     try:  # what is written can be read: better to fail now than when the model is needed
         container.write(path, document, tensors, check=_unpack)
     except ModelFormatError as error:
         raise ValueError(f"This model cannot be stored: {error}.") from error
+    return document.get("stored")
 
 
 def load(path: str | os.PathLike):
@@ -72,7 +87,8 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     dict
         "format", "versions", "class", "parameters", "n_features_in", "feature_names_in", "classes" (None for regression
         or where they take more than a megabyte), "kernel", "n_iter", "scaler" (its class, or None), "tensors" (shape
-        and dtype by name), "size" of the file in bytes, and "about".
+        and dtype by name), "size" of the file in bytes, "about", and where support vectors have been rounded or made
+        fewer "stored" and "compression", which say what that has changed.
     """
     return _with_named_errors(path, _describe)
 
@@ -94,14 +110,20 @@ def _storable(model):
     )
 
 
+def _last(model):
+    """The model itself, or that at the end of a pipeline."""
+    return model if type(model) in CLASSES.values() else model[-1]
+
+
 def _pack(model, about) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The document and the tensors of a model or a pipeline."""
-    in_pipeline = type(model) not in CLASSES.values()
-    last = model[-1] if in_pipeline else model
+    last = _last(model)
+    in_pipeline = last is not model
     own, tensors = (machines if type(last) in machines.CLASSES.values() else models).pack(last)
     versions = {name: version(name) for name in ("pegasos", "numpy", "scikit-learn")}
     versions["python"] = platform.python_version()
     document = {"format": container.FORMAT, "versions": versions, **own, "about": about, "pipeline": None}
+    document |= reduced.packed_compression(last)
     if in_pipeline:
         document["pipeline"], more = pipelines.pack(model)
         tensors |= more
@@ -143,13 +165,15 @@ def _load(path: Path):
 def _unpack(document: dict[str, Any], arrays: dict[str, np.ndarray]):
     """The model or pipeline that a document and its tensors describe."""
     fields, about = _head(document)
-    tensors = Tensors(arrays)
+    tensors = Tensors(reduced.restored(fields, arrays))
+    compression = reduced.unpack_compression(fields)
     scaled = fields.take("pipeline", dict, type(None))
     name = fields.take_one_of("class", CLASSES)
     if name in machines.CLASSES:
         model = machines.unpack(name, fields, tensors)
     else:
-        model = models.unpack(models.CLASSES[name], fields, tensors, about["format"])
+        model = models.unpack(models.CLASSES[name], fields, tensors, about["format"], bool(compression))
+    vars(model).update(compression)
     fields.done()
     found = model if scaled is None else pipelines.unpack(Record(scaled, "the pipeline"), tensors, model)
     tensors.done()
@@ -180,6 +204,7 @@ def _describe(path: Path) -> dict[str, Any]:
     scaled = fields.take("pipeline", dict, type(None))
     found["scaler"] = None if scaled is None else Record(scaled, "the pipeline").take_one_of("class", pipelines.SCALERS)
     found["classes"] = _classes(path, header, fields)
+    found |= {key: fields.take(key, dict) for key in ("stored", "compression") if key in fields}
     found["tensors"] = {name: (one.shape, str(one.dtype)) for name, one in header.tensors.items()}
     found["size"] = os.path.getsize(path)
     return found

@@ -106,8 +106,11 @@ def packed_rows(rows) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return {"layout": "csr_matrix" if isinstance(rows, csr_matrix) else "csr_array"}, parts
 
 
-def unpack(cls, fields: Record, tensors: Tensors, format: int):
-    """The fitted estimator of this class that a document of this format and its tensors describe."""
+def unpack(cls, fields: Record, tensors: Tensors, format: int, compressed: bool = False):
+    """The fitted estimator of this class that a document of this format and its tensors describe.
+
+    Of one that was `compressed` it is not known how many support vectors each class has.
+    """
     model = with_parameters(cls, present_parameters(fields.take("parameters", dict), format))
     for name in LEFT_OUT:
         if getattr(model, name) is not None:
@@ -138,7 +141,7 @@ def unpack(cls, fields: Record, tensors: Tensors, format: int):
     if kernel.is_linear:
         found["coef_"] = tensors.take("coef_", (intercept.dtype,), (n_columns, n_features))
     else:
-        counted = () if about.get("_scheme") == "multilabel" else about.get("classes_", ())
+        counted = () if compressed or about.get("_scheme") == "multilabel" else about.get("classes_", ())
         found |= _support(fields, tensors, kernel, n_columns, n_features, len(counted))
     found["_memory"] = warm_start.unpack(
         fields.take("memory", dict, str, type(None)), tensors, about, steps, n_features

@@ -12,10 +12,12 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _num_samples, check_consistent_length, column_or_1d, validate_data
 
+from pegasos.backends.threads import blas_limited
 from pegasos.estimators.base import Saving
-from pegasos.estimators.predict import scores_in_parts
+from pegasos.estimators.inputs import check_fitted, is_plain
+from pegasos.estimators.predict import looked_up_in_parts, scores_in_parts
 from pegasos.estimators.validation import check_numbers, warn_unconverged
 from pegasos.estimators.warm_start import unharmed_by_errors
 from pegasos.kernels import canonical, lowest_exponent, make_kernel
@@ -26,6 +28,8 @@ from pegasos.svm.training import NOT_FINITE, TrainingRows, checked_gamma, checke
 TERMINATED = (
     "Solver terminated early (max_iter={}).  Consider pre-processing your data with StandardScaler or MinMaxScaler."
 )
+FEW_ROWS = 4  # whose kernel values are summed up class by class
+DOUBLE = (np.dtype(np.float64),)
 LEAST_VALUE = float(np.exp(lowest_exponent(np.float64)))
 
 
@@ -176,6 +180,7 @@ class KernelMachine(Saving):
         if not (np.isfinite(support.coefficients).all() and np.isfinite(intercept).all()):
             raise ValueError(NOT_FINITE)
         coefficients: Any = support.coefficients
+        self.__dict__.pop("compression_", None)
         self.support_ = support.rows
         self.support_vectors_ = np.empty((0, 0)) if rows.kernel.is_precomputed else rows.rows[support.rows]
         if self._sparse:
@@ -201,8 +206,8 @@ class KernelMachine(Saving):
         return np.asarray(values.toarray() if issparse(values) else values, np.float64, order="C")
 
     def _validate_for_predict(self, X):
-        check_is_fitted(self)
-        if not callable(self.kernel):
+        check_fitted(self, "support_vectors_")
+        if not callable(self.kernel) and not is_plain(self, X, DOUBLE):
             X = validate_data(
                 self, X, accept_sparse="csr", dtype=np.float64, order="C", accept_large_sparse=False, reset=False
             )
@@ -240,14 +245,25 @@ class KernelMachine(Saving):
         """Scores from kernel sums over some of the support vectors."""
         return scores_of(slice(None), coefficients.T) + self._intercept_
 
-    def _sum_of(self, X, some: slice, coefficients: np.ndarray) -> np.ndarray:
-        """K(X, support vectors[some]) @ coefficients."""
+    def _sum_of(self, X, some: slice, coefficients: np.ndarray | None) -> np.ndarray | None:
+        """K(X, support vectors[some]) @ coefficients; without these the values themselves, None of many rows."""
+        if coefficients is None:
+            few = X.shape[0] <= FEW_ROWS and not (self._kernel.is_precomputed or self._sparse)
+            return self._few_values(X) if few else None
         if self._kernel.is_precomputed:
-            return X[:, self.support_[some]] @ coefficients
+            return looked_up_in_parts(X, self.support_[some], coefficients)
         sums = scores_in_parts(self._kernel, X, self.support_vectors_[some], np.ascontiguousarray(coefficients))
         if self._kernel.stationary:  # its values do not underflow, but stay at the least: their sums are to be 0
             sums[np.abs(sums) <= LEAST_VALUE * np.abs(coefficients).sum(axis=0)] = 0.0
         return sums
+
+    def _few_values(self, X) -> np.ndarray:
+        """Kernel values of a few dense rows; what does not underflow but stays at the least is to be 0."""
+        with blas_limited(1):
+            values = self._kernel(X, self.support_vectors_)
+        if self._kernel.stationary:
+            values[values <= LEAST_VALUE] = 0.0
+        return values
 
     def _weights_of(self, coefficients):
         """Weights of the features of a linear kernel."""

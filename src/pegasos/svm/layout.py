@@ -7,8 +7,9 @@ of `dual_coef_`, those of class j in row i; its score is positive where class i 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, issparse, vstack
@@ -16,6 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from pegasos.svm.formulations import RowModel
 
+MANY_CLASSES = 64  # from which a matrix of all pairs and classes is too large
 FEW_CLASSES = 12  # products with the coefficients of all pairs then take less than a product for each class
 
 
@@ -65,14 +67,15 @@ def as_sparse(values: np.ndarray, like) -> csr_array | csr_matrix:
 
 
 def pair_scores(
-    scores_of: Callable[[slice, np.ndarray], np.ndarray], counts: np.ndarray, dual_coef: np.ndarray, intercept
+    scores_of: Callable[[slice, Any], Any], counts: np.ndarray, dual_coef: np.ndarray, intercept
 ) -> np.ndarray:
     """Scores of the pairs.
 
     Parameters
     ----------
     scores_of : callable
-        ``scores_of(some, coefficients)`` gives ``K(X, support vectors[some]) @ coefficients``.
+        ``scores_of(some, coefficients)`` gives ``K(X, support vectors[some]) @ coefficients``; without coefficients the
+        kernel values of few rows, or None where there are too many.
     counts : ndarray of int, shape (n_classes,)
     dual_coef : ndarray of shape (n_classes - 1, n_support)
     intercept : ndarray of shape (n_pairs,)
@@ -80,6 +83,10 @@ def pair_scores(
     ends = np.concatenate([[0], np.cumsum(counts)])
     if len(counts) == 2:
         return scores_of(slice(None), dual_coef.T) + intercept
+    if counts.min() > 0 and (values := scores_of(slice(None), None)) is not None:
+        found = np.add.reduceat(values[:, None, :] * dual_coef, ends[:-1], axis=2)  # (n, n_classes - 1, n_classes)
+        first, second = _ends_of_pairs(len(counts))
+        return found[:, second - 1, first] + found[:, first, second] + intercept
     if len(counts) <= FEW_CLASSES:
         return scores_of(slice(None), _by_pair(dual_coef, ends)) + intercept
     by_class = []
@@ -102,12 +109,29 @@ def _by_pair(dual_coef: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
     """The class that wins the most pairs; the first of several."""
+    if 2 < n_classes <= MANY_CLASSES:
+        gains, least = _votes_of_pairs(n_classes)
+        return ((scores > 0) @ gains + least).argmax(axis=1)
     found = np.zeros((len(scores), n_classes), np.intp)
     for number, first, second in pairs(n_classes):
         wins = scores[:, number] > 0
         found[:, first] += wins
         found[:, second] += ~wins
     return found.argmax(axis=1)
+
+
+@lru_cache(maxsize=16)
+def _votes_of_pairs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """What each pair adds to the votes (n_pairs, n_classes) where its first class wins, to those where none does."""
+    first, second = _ends_of_pairs(n_classes)
+    classes = np.eye(n_classes)
+    return classes[first] - classes[second], np.arange(n_classes, dtype=float)
+
+
+@lru_cache(maxsize=16)
+def _ends_of_pairs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first class of each pair, and the second."""
+    return np.triu_indices(n_classes, 1)
 
 
 def pair_weights(dual_coef, counts: np.ndarray, support_vectors):
@@ -130,4 +154,15 @@ def of_each_pair(dual_coef: np.ndarray, counts: np.ndarray) -> np.ndarray:
     for number, i, j in pairs(len(counts)):
         found[number, of[i]] = dual_coef[j - 1, of[i]]
         found[number, of[j]] = dual_coef[i, of[j]]
+    return found
+
+
+def of_all_pairs(coefficients: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The layout (n_classes - 1, n_support) of coefficients of each pair, as `of_each_pair` gives them."""
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    of = [slice(first, last) for first, last in pairwise(ends)]
+    found = np.zeros((len(counts) - 1, coefficients.shape[1]))
+    for number, i, j in pairs(len(counts)):
+        found[j - 1, of[i]] = coefficients[number, of[i]]
+        found[i, of[j]] = coefficients[number, of[j]]
     return found

@@ -13,10 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import validation
 from pegasos.estimators.base import Saving
+from pegasos.estimators.inputs import check_fitted, is_plain
 from pegasos.estimators.training import train
 from pegasos.estimators.warm_start import unharmed_by_errors
 from pegasos.kernels import canonical
@@ -202,6 +203,39 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         loss = "hinge" if grouped else self.loss
         return LinearClassifierRecipe(self, loss=loss, multi_class=self.multi_class, dual=dual)
 
+    def decision_function(self, X):
+        """Scores of the rows of X: how far they are from the hyperplane of each class, times the norm of its weights.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        if "coef_" not in vars(self) or not is_plain(self, X):
+            return super().decision_function(X)
+        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X):
+        """Labels of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        if "coef_" not in vars(self) or not is_plain(self, X):
+            return super().predict(X)
+        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        places = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_.take(places)
+
     def _store(self, recipe):
         super()._store(recipe)
         self.classes_ = recipe.estimator.classes_
@@ -280,6 +314,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
+        check_fitted(self, "coef_")
+        if not is_plain(self, X):
+            X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
         return safe_sparse_dot(X, self.coef_, dense_output=True) + self.intercept_

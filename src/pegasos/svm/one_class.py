@@ -198,6 +198,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         else:
             index, vectors = landmarks.index.astype(np.int32), landmarks.rows
             coefficients = landmarks.coefficients(sums[:, None]).T
+        self.__dict__.pop("compression_", None)
         self.support_, self.support_vectors_ = index, vectors
         self._n_support = np.array([vectors.shape[0]], np.int32)
         self.dual_coef_ = layout.as_sparse(coefficients, vectors) if self._sparse else coefficients

@@ -11,10 +11,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
 
+from pegasos.estimators.inputs import check_fitted
 from pegasos.estimators.validation import warn_user
+from pegasos.problem.columns import confident_votes
 from pegasos.svm import formulations, layout, probability
 from pegasos.svm.base import KernelMachine, without
 from pegasos.svm.formulations import RowModel
@@ -144,7 +146,7 @@ class PairwiseMachine(ClassifierMixin, KernelMachine):
         if len(self.classes_) == 2:
             return -scores.ravel()
         if self.decision_function_shape == "ovr":
-            return _ovr_decision_function(scores < 0, -scores, len(self.classes_))
+            return confident_votes(scores < 0, -scores, len(self.classes_))
         return scores
 
     def predict(self, X):
@@ -158,7 +160,7 @@ class PairwiseMachine(ClassifierMixin, KernelMachine):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
+        check_fitted(self, "classes_")
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         if self.break_ties and len(self.classes_) > 2:
@@ -182,7 +184,7 @@ class PairwiseMachine(ClassifierMixin, KernelMachine):
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        check_is_fitted(self)
+        check_fitted(self, "classes_")
         scores = self._scores(X)
         if not self._probA.size:
             raise NotFittedError("predict_proba is not available when fitted with probability=False")

@@ -10,7 +10,9 @@ def one_class_steps(order, indptr, indices, values, weights, nu, sums, products,
     """A step for each row in this order, on ``½ ||w||² - r + mean weight·max(0, r - f) / nu`` with f = w·x.
 
     w = sums / t after t steps, and ``t·sums - products`` is the sum of all `sums` so far, which the weighted average of
-    w is made of. A step of the offset r is multiplied by the mean squared norm of the rows: r is of the size of scores.
+    w is made of. A step of the offset r is multiplied by the mean squared norm of the rows, since r is of the size of
+    scores, and divided by t + 1 / nu, so that no row moves r by more than that size: with 1 / t alone the first row
+    would bring r to about -1 / nu times it, from where sums of 1 / t take for ever to come back.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ def one_class_steps(order, indptr, indices, values, weights, nu, sums, products,
         numbers[WEIGHT] += weight
         numbers[SQUARES] += weight * square
         mean = numbers[SQUARES] / numbers[WEIGHT] if numbers[WEIGHT] > 0.0 else 0.0
-        numbers[OFFSET] += mean * weight * (1.0 - (1.0 / nu if short else 0.0)) / steps
+        numbers[OFFSET] += mean * weight * (1.0 - (1.0 / nu if short else 0.0)) / (steps + 1.0 / nu)
         numbers[OFFSETS] += steps * numbers[OFFSET]
         if short:
             pull = weight / nu

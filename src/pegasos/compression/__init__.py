@@ -1,0 +1,1 @@
+"""Kernel models of fewer support vectors that predict almost the same."""
