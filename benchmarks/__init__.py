@@ -2,7 +2,7 @@
 
     python -m benchmarks list                          the claims
     python -m benchmarks run [name ...] [--quick]      measure some, or all that run by default
-    python -m benchmarks readme                        write the table of the README from the JSON in benchmarks/results
+    python -m benchmarks readme                        write the tables of README and docs/benchmarks.md from the JSON
 
 A claim is a module with a `TITLE`, a flag `BY_DEFAULT` and a function `run(options)` that gives its rows. What claims
 share lies in the modules whose names begin with an underscore.

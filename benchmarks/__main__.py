@@ -30,9 +30,9 @@ def list_claims(chosen: argparse.Namespace) -> None:
 
 
 def write_readme(chosen: argparse.Namespace) -> None:
-    """Write the README's table from the JSON of full runs."""
-    changed = _readme.update(ROOT / "README.md", _results.read(chosen.results))
-    print("README.md has a new table." if changed else "README.md is up to date.")
+    """Write the README's table and the page of all of them from the JSON of full runs."""
+    changed = _readme.update(ROOT, _results.read(chosen.results))
+    print(f"New tables in {' and '.join(changed)}." if changed else "README.md and docs/benchmarks.md are up to date.")
 
 
 def run_claims(chosen: argparse.Namespace) -> int:
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
                      f"of a quick trial {_shown(TRIALS)})")  # fmt: skip
     run.set_defaults(command=lambda chosen: run_claims(_checked(run, chosen)))
 
-    readme = commands.add_parser("readme", help="write the table of the README from JSON")
+    readme = commands.add_parser("readme", help="write the tables of the README and of docs/benchmarks.md")
     readme.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help="where the JSON is")
     readme.set_defaults(command=write_readme)
     return parser

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from benchmarks import _claims, _peers, _readme, _results, _table, everyday
+from benchmarks import _claims, _given, _page, _peers, _readme, _results, _table, everyday
 from benchmarks.__main__ import main
 from benchmarks._data import digits
 from benchmarks._fits import peer
@@ -86,7 +87,7 @@ def test_a_peer_that_is_not_installed_is_named(monkeypatch, tmp_path):
     assert (row["ratio"], row["met"]) == (None, None)
     assert results["missing"] == {"ghost": "no-such-package is not installed"}
     assert "ghost: missing, no-such-package is not installed" in _table.peer(row)
-    assert "ghost: missing" in _readme.block([results | {"quick": False}])
+    assert "ghost: missing" in _page.page([results | {"quick": False}])
 
 
 def test_a_peer_that_cannot_be_imported_is_named(monkeypatch):
@@ -164,7 +165,7 @@ def test_a_quick_trial_judges_nothing_and_stays_out_of_the_readme():
     row = alone(WHAT, record("pegasos", [1.0]), 1.0, bar=Bar(most=2, unit="s"))
     quick = _results.results_of("latency", "A title", {"rows": [row]}, Options(quick=True))
     assert quick["rows"][0]["met"] is None
-    assert _readme.NOTHING in _readme.block([quick])
+    assert _page.NOTHING == _readme.block([quick]) == _page.page([quick])
 
 
 def test_every_module_that_is_a_claim_is_listed(capsys):
@@ -176,13 +177,34 @@ def test_every_module_that_is_a_claim_is_listed(capsys):
     assert set(_claims.by_default()) == found - {"tuning_sharp", "gpu"}
 
 
-def test_the_table_of_the_readme_is_the_one_of_the_json():
+def test_the_tables_of_the_pages_are_those_of_the_json():
+    found = committed()
+    assert not any(results["quick"] for results in found)
+    for path, text in _readme.pages(ROOT, found).items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run python -m benchmarks readme"
+
+
+def test_the_readme_selects_rows_that_there_are_and_some_that_are_not_flattering():
+    found = committed()
+    rows = [[row for results in found for row in _readme.rows_of(results, *claim)] for claim in _readme.SELECTED]
+    assert all(rows)
+    assert min(row["ratio"] for some in rows for row in some) < 1.1
+
+
+def test_what_every_peer_was_given_is_told():
+    for results in committed():
+        for name in {row["peer"] for row in results["rows"]} - {None}:
+            told = _given.peer_of(results["name"], name)
+            assert told or re.fullmatch(r"\w+\(.*\)", name), f"_given.py says nothing of {name} in {results['name']}"
+        assert results["name"] == "latency" or _given.ours_of(results)
+
+
+def committed() -> list[dict]:
+    """The results of full runs."""
     found = _results.read(RESULTS)
     if not found:
         pytest.skip("no results of a full run are committed")
-    assert not any(results["quick"] for results in found)
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert text == _readme.between(text, _readme.block(found))
+    return found
 
 
 def test_the_readme_keeps_what_stands_around_the_marks():

@@ -85,6 +85,10 @@ AT_LENGTH = {
         "a minute with compiled loops, and five seconds with none",
     "test_distributed_cluster.py::test_rcv1_and_covtype_reach_a_certified_gap_of_a_hundredth":
         "digits on two processes, and rcv1 in one (test_distributed_fit, test_distributed_rounds)",
+    "test_docs.py::test_the_code_of_a_long_page_runs":
+        "pages of the guide whose code takes a second",
+    "test_readme.py::test_the_commands_run":
+        "the same commands in this process (test_cli_good, test_cli_search)",
     "test_formats_page.py::test_examples":
         "each format by itself (test_export_*, test_storage, test_prediction)",
     "test_export_files.py::test_thousands_of_mutated_files":

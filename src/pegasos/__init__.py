@@ -1,4 +1,4 @@
-"""Support vector machines by exact Pegasos: every class, every lam, every fold trained in one pass."""
+"""Support vector machines that end at a certified optimum, many problems side by side; and Pegasos itself."""
 
 from importlib import import_module
 from importlib.metadata import version

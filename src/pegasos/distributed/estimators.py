@@ -207,7 +207,8 @@ class PegasosRegressor(DistributedBase, local.PegasosRegressor):
     gamma, degree, coef0, lam, C, loss, epsilon, fit_intercept, intercept_scaling
         As in `pegasos.PegasosRegressor`; "scale", C and weights refer to the rows of all workers.
     tol : float, default=1e-3
-        The gap at which a column ends, as a fraction of its objective, and of the zero model's, mean (|y| - epsilon)₊.
+        The gap at which a column ends, as a fraction of its objective, and of the zero model's:
+        ``mean (|y| - epsilon)₊``.
     max_rounds, local_passes, max_time, n_landmarks, landmarks, random_state, verbose, checkpoint, shuffle, client
         As in `pegasos.distributed.PegasosClassifier`.
 

@@ -58,8 +58,8 @@ class PegasosRegressor(MultiOutputMixin, RegressorMixin, PegasosBase):
         "auto" finds, and without an intercept, its default for kernels, both have the same optimum.
     tol : float or None, default=1e-3
         The relative gap at which a column ends: a bound on how far its objective is above the optimum, as a fraction of
-        the zero model's objective (mean (|y| - epsilon)₊ or that of its square). A fit that ends before warns. None:
-        all of `max_iter`. "pegasos" takes the default for None.
+        the zero model's objective (``mean (|y| - epsilon)₊`` or that of its square). A fit that ends before warns.
+        None: all of `max_iter`. "pegasos" takes the default for None.
         Kernels that are not positive semi-definite have no gap: "smo" ends them where conditions of the optimum are
         violated by at most this, 1e-3 if it is None.
     max_iter : float, default=None

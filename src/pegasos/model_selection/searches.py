@@ -62,7 +62,7 @@ class SharedSearch(PegasosSearchCV):
 
 
 class GridSearchCV(SharedSearch):
-    """`sklearn.model_selection.GridSearchCV` with all lam, folds and classes of a grid trained in one pass.
+    """`sklearn.model_selection.GridSearchCV` with all lam, folds and classes of a grid trained side by side.
 
     The parameters are scikit-learn's, and `max_time`; see `pegasos.PegasosSearchCV` for what is shared and how. A
     search over other estimators is handed to scikit-learn, where `n_jobs` are processes.
@@ -109,10 +109,10 @@ class GridSearchCV(SharedSearch):
 
 
 class RandomizedSearchCV(SharedSearch):
-    """`sklearn.model_selection.RandomizedSearchCV` with all lam, folds and classes trained in one pass.
+    """`sklearn.model_selection.RandomizedSearchCV` with all lam, folds and classes trained side by side.
 
     The candidates are those that scikit-learn draws for the same `random_state`. Values of `lam` and `C` are columns of
-    one run, so many of them cost little; every other value has a run of its own.
+    one run, which share its reading of the rows; every other value has a run of its own.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ REFIT_SHARE = 0.2  # of max_time: one fit, but with a kernel matrix of its own
 
 
 class PegasosSearchCV(DocLink, BaseSearchCV):
-    """Exhaustive search over a grid of parameters, every lam, fold and class trained in one pass over the data.
+    """Exhaustive search over a grid of parameters, every lam, fold and class trained side by side.
 
     A drop-in for `sklearn.model_selection.GridSearchCV`: the same parameters, attributes and layout of `cv_results_`.
     What it knows of Pegasos makes it fast:
