@@ -15,13 +15,12 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, validate_data
 
-from pegasos.backends.threads import blas_threads, threads_limited
+from pegasos.backends.threads import threads_limited
 from pegasos.estimators import devices, outcome, validation
-from pegasos.estimators.training import MATRIX_TIME, examined
+from pegasos.estimators.training import MATRIX_TIME, PART_SHARE, examined
 from pegasos.utils.arrays import to_host
 
 SCHEME = "multilabel"
-SLAB_SHARE = 0.5  # of the cache that the columns of a slab may take; the rest is for kernel values
 BYTES_PER_PREDICTION = 64e6  # of scores
 
 
@@ -103,6 +102,7 @@ def _fitted(recipe, X, labels: Labels, weights, started: float) -> tuple[dict[st
     from pegasos.problem.columns import Problems
     from pegasos.problem.job import Job
     from pegasos.solver.clock import Clock
+    from pegasos.solver.parts import columns_at_once
     from pegasos.solver.solve import solve
 
     svm, n_rows = recipe.estimator, X.shape[0]
@@ -123,7 +123,8 @@ def _fitted(recipe, X, labels: Labels, weights, started: float) -> tuple[dict[st
     trained = np.flatnonzero(~constant)
     models, steps, certified = [], [], []
     missed, clock = 0, Clock(schedule.max_time, started)
-    for slab in _slabs(recipe, rows, trained):
+    at_once = columns_at_once(rows, PART_SHARE * recipe.cache_bytes())
+    for slab in (trained[first : first + at_once] for first in range(0, len(trained), at_once)):
         labelings = np.full((n_rows, len(slab)), -1, np.int8)
         part = labels.indicator[:, slab].tocoo()
         labelings[part.row, part.col] = 1
@@ -155,13 +156,6 @@ def _fitted(recipe, X, labels: Labels, weights, started: float) -> tuple[dict[st
     found |= dict(zip(("objective_", "dual_gap_", "relative_gap_"), numbers, strict=True))
     found["converged_"] = outcome.converged(numbers[2], recipe.tol)
     return found, missed
-
-
-def _slabs(recipe, rows, labels: np.ndarray) -> list[np.ndarray]:
-    """Labels that are trained together: as many as fit into their share of the cache."""
-    each = 8.0 * (4 * rows.n_rows + 3 * (rows.n_state + 1))
-    most = max(4 * blas_threads(), int(SLAB_SHARE * recipe.cache_bytes() / each))
-    return [labels[first : first + most] for first in range(0, len(labels), most)]
 
 
 def _warn_constant(classes: np.ndarray, constant: np.ndarray, present: np.ndarray) -> None:

@@ -48,7 +48,7 @@ SOLVERS: dict[str, Any] = {  # by the names that `Job.method` has
 
 def solve(
     job: Job, *, start: State | None = None, hooks: Hooks | None = None, clock: Clock | None = None,
-    read_points: ReadPoints | None = None, snapshots: SnapshotStore | None = None,
+    read_points: ReadPoints | None = None, snapshots: SnapshotStore | None = None, begun: bool = False,
 ) -> Solution:  # fmt: skip
     """Solve all columns of a job.
 
@@ -65,6 +65,8 @@ def solve(
         does.
     read_points, snapshots : optional
         See `StreamSolver`.
+    begun : bool
+        Whether there is a model of other columns already, which Ctrl-C is not to lose.
 
     Returns
     -------
@@ -78,6 +80,6 @@ def solve(
         run = solver.init(job, start)
         while solver.advance(run):
             pass
-        if clock.interrupted and not run.has_begun:
+        if clock.interrupted and not begun and not run.has_begun:
             raise KeyboardInterrupt
         return solver.finish(run)
