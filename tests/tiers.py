@@ -78,6 +78,8 @@ AT_LENGTH = {
         "a minute with compiled loops, and five seconds with none",
     "test_distributed_cluster.py::test_rcv1_and_covtype_reach_a_certified_gap_of_a_hundredth":
         "digits on two processes, and rcv1 in one (test_distributed_fit, test_distributed_rounds)",
+    "test_many_columns.py::test_memory_is_bounded_of_very_many_columns":
+        "fewer columns, one against the rest and one against one",
     "test_search_usps.py::test_the_published_grid_is_reproduced":
         "one of its seven kernels",
     "test_search_usps.py::test_the_best_kernels_are_as_good_as_published":

@@ -102,7 +102,6 @@ def _fitted(recipe, X, labels: Labels, weights, started: float) -> tuple[dict[st
     from pegasos.problem.columns import Problems
     from pegasos.problem.job import Job
     from pegasos.solver.clock import Clock
-    from pegasos.solver.parts import columns_at_once
     from pegasos.solver.solve import solve
 
     svm, n_rows = recipe.estimator, X.shape[0]
@@ -123,8 +122,7 @@ def _fitted(recipe, X, labels: Labels, weights, started: float) -> tuple[dict[st
     trained = np.flatnonzero(~constant)
     models, steps, certified = [], [], []
     missed, clock = 0, Clock(schedule.max_time, started)
-    at_once = columns_at_once(rows, PART_SHARE * recipe.cache_bytes())
-    for slab in (trained[first : first + at_once] for first in range(0, len(trained), at_once)):
+    for slab in _slabs(recipe, rows, trained):
         labelings = np.full((n_rows, len(slab)), -1, np.int8)
         part = labels.indicator[:, slab].tocoo()
         labelings[part.row, part.col] = 1
@@ -156,6 +154,14 @@ def _fitted(recipe, X, labels: Labels, weights, started: float) -> tuple[dict[st
     found |= dict(zip(("objective_", "dual_gap_", "relative_gap_"), numbers, strict=True))
     found["converged_"] = outcome.converged(numbers[2], recipe.tol)
     return found, missed
+
+
+def _slabs(recipe, rows, labels: np.ndarray) -> list[np.ndarray]:
+    """Labels that are trained together: as many as fit into their share of the cache."""
+    from pegasos.solver.parts import columns_at_once
+
+    most = columns_at_once(rows, PART_SHARE * recipe.cache_bytes())
+    return [labels[first : first + most] for first in range(0, len(labels), most)]
 
 
 def _warn_constant(classes: np.ndarray, constant: np.ndarray, present: np.ndarray) -> None:

@@ -15,8 +15,12 @@ class _Written:
     """What stands for a matrix: subclasses have `shape`, `dtype` and `columns`, which writes some columns out."""
 
     ndim = 2
-    shape: tuple[int, int]
     dtype: np.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        raise NotImplementedError
 
     def columns(self, some) -> np.ndarray:
         """Some of the columns, an index array or a slice, as an array."""

@@ -2,8 +2,8 @@
 
 A column names one labeling (targets of all rows), one row set (the rows it is trained on) and one lam. One-vs-rest has
 a labeling per class and one row set; one-vs-one a labeling per later class and a row set per pair; a lam-grid repeats
-the columns, and folds multiply the row sets. An n×P matrix of targets never exists: what classes say of the rows is kept
-by class code (`pegasos.problem.coded`), and written out for the columns that are trained together.
+the columns, and folds multiply the row sets. An n×P matrix of targets never exists: what classes say of the rows is
+kept by class code (`pegasos.problem.coded`), and written out for the columns that are trained together.
 """
 
 from __future__ import annotations
@@ -102,18 +102,21 @@ class Problems:
         if some is None:
             if all(each is None or isinstance(each, np.ndarray) for each in given):
                 return self
-            arrays = [None if each is None else np.asarray(each) for each in given]
-            return replace(self, labelings=arrays[0], row_sets=arrays[1], weights=arrays[2])
+            own = None if self.weights is None else np.asarray(self.weights)
+            labelings, row_sets = np.asarray(self.labelings), np.asarray(self.row_sets)
+            return replace(self, labelings=labelings, row_sets=row_sets, weights=own)
         chosen = self.select(some)
         labelings, first = np.unique(chosen.columns[:, 0], return_inverse=True)
         sets, second = np.unique(chosen.columns[:, 1], return_inverse=True)
-        own_weights = self.weights is not None and self.weights.shape[1] > 1
+        weights = self.weights
+        if weights is not None and weights.shape[1] > 1:
+            weights = weights[:, sets]
         return replace(
             chosen,
             labelings=self.labelings[:, labelings],
             row_sets=self.row_sets[:, sets],
             columns=np.column_stack([first.ravel(), second.ravel()]),
-            weights=self.weights[:, sets] if own_weights else self.weights,
+            weights=weights,
         )
 
     def normalised_weights(self, dtype) -> np.ndarray:

@@ -61,6 +61,11 @@ class Job:
         """Weights of the rows, of mean 1 over the rows of each row set and 0 outside it."""
         return self.problems.normalised_weights(self.rows.dtype)
 
+    @property
+    def labelings(self) -> np.ndarray:
+        """The targets of all rows in each labeling."""
+        return np.asarray(self.problems.labelings)
+
     @cached_property
     def used_rows(self) -> np.ndarray:
         """Rows that some column has; the others are as if they were not there."""

@@ -38,7 +38,8 @@ def parts_of(rows: Rows, problems: Problems, most_bytes: float) -> list[np.ndarr
     if not rows.dual:  # products with rows cost the same in few columns as in many
         most_bytes = min(most_bytes, MOST_BYTES)
     at_once = problems.n_columns if problems.group > 1 else columns_at_once(rows, most_bytes)
-    return [np.arange(first, min(first + at_once, problems.n_columns)) for first in range(0, problems.n_columns, at_once)]
+    firsts = range(0, problems.n_columns, at_once)
+    return [np.arange(first, min(first + at_once, problems.n_columns)) for first in firsts]
 
 
 def solve_in_parts(
@@ -109,8 +110,8 @@ def _joined(problems: Problems, found: list[Solution], model: np.ndarray, clock:
     certificates = [solution.certificate for solution in found if solution.certificate is not None]
     certificate, history = None, []
     if certificates:
-        values = [np.concatenate([getattr(one, name) for one in certificates]) for name in ("objective", "dual", "zero")]
-        certificate = Certificate(*values)
+        all_of = lambda name: np.concatenate([getattr(one, name) for one in certificates])
+        certificate = Certificate(all_of("objective"), all_of("dual"), all_of("zero"))
         objective, gap = float(certificate.objective.mean()), float(certificate.gap.max())
         steps = int(columns["steps"].max(initial=0))
         history = [{"step": steps, "objective": objective, "gap": gap, "seconds": clock.seconds}]

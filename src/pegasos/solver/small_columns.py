@@ -59,12 +59,12 @@ class SmallColumns:
     def of(run: ExactRun, keeps_widths: bool) -> SmallColumns | None:
         """Those of a job whose columns are small enough; None for others."""
         job = run.job
-        rows, problems = job.rows, job.problems
+        rows = job.rows
         if not are_small(rows, job.loss):
             return None
         sparse, none = isinstance(rows, SparseRows), np.empty(0, np.int32)
         entries = (rows.X.indptr, rows.X.indices, rows.X.data) if sparse else (none, none, rows.X)
-        targets, weights = np.ascontiguousarray(problems.labelings.T), np.ascontiguousarray(job.weights.T)
+        targets, weights = np.ascontiguousarray(job.labelings.T), np.ascontiguousarray(job.weights.T)
         widths = first_widths(job, run.state.columns)
         return SmallColumns(
             job, widths, np.logical_and(run.sums.any(axis=1), keeps_widths), entries, targets, weights, sparse
