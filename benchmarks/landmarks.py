@@ -21,7 +21,6 @@ from sklearn.pipeline import make_pipeline
 
 from benchmarks import _data, _fits
 from benchmarks._options import Options
-from benchmarks._processes import peak_from_now, peak_memory
 from benchmarks._race import Contestant, Record, race, say
 from benchmarks._rows import Bar, What, against, alone
 from pegasos import PegasosClassifier
@@ -111,7 +110,7 @@ def ours(name: str, found: tuple[float, float], task: _data.Task, n_landmarks: i
     warm = PegasosClassifier(**settings | {"n_landmarks": QUICK_LANDMARKS, "cache_size": 0})
     contestant = _fits.ours(settings, task, options)
     return replace(
-        _watched(contestant), name=f"{contestant.name}, {name}", warm=lambda: warm.fit(task.X[few], task.y[few]),
+        contestant, name=f"{contestant.name}, {name}", warm=lambda: warm.fit(task.X[few], task.y[few]),
         repeats=1 if name == "as it comes" else None,
     )  # fmt: skip
 
@@ -125,22 +124,7 @@ def peer(name: str, found: tuple[float, float], task: _data.Task, n_landmarks: i
         landmarks = Nystroem(gamma=gamma, n_components=n_landmarks, random_state=seed)
         return make_pipeline(landmarks, kind(**SGD[name], alpha=lam, random_state=seed))
 
-    return _watched(_fits.peer("SGDClassifier", make, task, name=name, dtype=np.float32, repeats=1))
-
-
-def _watched(contestant: Contestant) -> Contestant:
-    """The contestant with the memory that its work takes beyond what there was before."""
-    if contestant.missing is not None:
-        return contestant
-    taken = [0.0]
-
-    def work() -> Any:
-        before = peak_from_now()
-        result = contestant.work()
-        taken[0] = (peak_memory() - before) / 1e6
-        return result
-
-    return replace(contestant, work=work, judge=lambda result: contestant.judge(result) | {"memory MB": taken[0]})
+    return _fits.peer("SGDClassifier", make, task, name=name, dtype=np.float32, repeats=1)
 
 
 def _memory(what: What, record: Record) -> dict:

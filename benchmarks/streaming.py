@@ -75,7 +75,7 @@ start = time.perf_counter()
 for _ in range(repeats):
     run.learn(one)
 seconds = (time.perf_counter() - start) / repeats
-print(json.dumps({"seconds": seconds, "bytes": window.share * file.size}))
+print(json.dumps({"seconds": seconds, "bytes": window.share * file.size, "peak": peak()}))
 """
 TRAINING = """
 import contextlib, io, json, sys
@@ -141,15 +141,14 @@ def reading(path: Path, kind: str, options: Options) -> Contestant:
 def solving(path: Path, kind: str, options: Options) -> Contestant:
     """Passes of the solver over rows of the file that are in memory."""
     _, _, lam, given = KINDS[kind]
-    words = ["-c", SOLVER, str(path), json.dumps(given), str(lam), "2" if options.quick else "20"]
+    words = ["-c", MEMORY + SOLVER, str(path), json.dumps(given), str(lam), "2" if options.quick else "20"]
 
     def solve() -> Timed:
         found = python(words, options.threads)
         return Timed(found["seconds"], found)
 
-    return Contestant(
-        "the solver alone", solve, lambda found: {"MB/s": found["bytes"] / 1e6 / found["seconds"]}, ours=True
-    )
+    judge = lambda found: {"MB/s": found["bytes"] / 1e6 / found["seconds"], "memory MB": found["peak"] / 1e6}
+    return Contestant("the solver alone", solve, judge, ours=True)
 
 
 def training(path: Path, kind: str, options: Options) -> Contestant:
