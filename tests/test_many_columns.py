@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import pegasos.svm
-from pegasos import PegasosClassifier
+from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.problem import columns as problem
 from pegasos.solver import parts
 
@@ -62,6 +62,19 @@ def test_what_is_kept_by_code_is_the_matrix_it_stands_for(scheme):
     assert_array_equal(part.lam, found.lam[some])
 
 
+def test_weights_of_each_pair_leave_rows_out_of_that_pair_alone():
+    _, inside = written(Y, CLASSES, np.ones(N), "ovo")
+    weights = np.where(inside, RNG.uniform(0.5, 2.0, inside.shape), 0.0)
+    weights[::5, 3] = 0.0
+    found = problem.one_vs_one(Y, CLASSES, weights).with_C(1.0)
+    assert_array_equal(np.asarray(found.row_sets), weights > 0)
+    assert_array_equal(found.n_rows, (weights > 0).sum(axis=0))
+    assert_allclose(found.total_weights, weights.sum(axis=0))
+    part = found.written(np.array([3, 9]))
+    assert_array_equal(part.row_sets, weights[:, [3, 9]] > 0)
+    assert_array_equal(part.weights, weights[:, [3, 9]])
+
+
 def test_balanced_weights_of_pairs_are_those_of_a_matrix():
     found = problem.balanced(problem.one_vs_one(Y, CLASSES, WEIGHTS), Y).with_C(1.0)
     _, inside = written(Y, CLASSES, WEIGHTS, "ovo")
@@ -96,6 +109,17 @@ def test_parts_change_nothing(monkeypatch, setting, given):
     assert cut.history_[-1]["objective"] == pytest.approx(whole.history_[-1]["objective"], rel=1e-9)
 
 
+@pytest.mark.parametrize("params", [{}, EXACT, {"kernel": "rbf", "gamma": 0.3}])
+def test_parts_of_targets_change_nothing(monkeypatch, params):
+    targets = X @ RNG.normal(size=(4, 7)) + 0.1 * RNG.normal(size=(N, 7))
+    whole = PegasosRegressor(**params).fit(X, targets, WEIGHTS)
+    monkeypatch.setattr(parts, "columns_at_once", lambda rows, most: 3)
+    cut = PegasosRegressor(**params).fit(X, targets, WEIGHTS)
+    assert_allclose(cut.predict(X), whole.predict(X), rtol=1e-9, atol=1e-9)
+    assert_array_equal(cut.t_, whole.t_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_parts_share_the_time_and_the_progress(monkeypatch):
     monkeypatch.setattr(parts, "columns_at_once", lambda rows, most: 2)
     model = PegasosClassifier(solver="pegasos", lam=1e-4, max_iter=10**7, max_time=0.4).fit(X, Y)

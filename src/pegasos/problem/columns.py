@@ -110,11 +110,11 @@ class Problems:
         sets, second = np.unique(chosen.columns[:, 1], return_inverse=True)
         weights = self.weights
         if weights is not None and weights.shape[1] > 1:
-            weights = weights[:, sets]
+            weights = np.ascontiguousarray(weights[:, sets])  # the loops are compiled for rows side by side
         return replace(
             chosen,
-            labelings=self.labelings[:, labelings],
-            row_sets=self.row_sets[:, sets],
+            labelings=np.ascontiguousarray(self.labelings[:, labelings]),
+            row_sets=np.ascontiguousarray(self.row_sets[:, sets]),
             columns=np.column_stack([first.ravel(), second.ravel()]),
             weights=weights,
         )
@@ -309,6 +309,7 @@ def balanced(problems: Problems, codes: np.ndarray) -> Problems:
 def _make(labelings, row_sets, columns, weights, n_classes, scheme) -> Problems:
     if weights is not None:
         weights = np.asarray(weights, np.float64).reshape(len(labelings), -1)
-        row_sets = row_sets & (weights != 0)
+        of_sets = weights.shape[1] > 1  # those of a set may leave out what others have
+        row_sets = (np.asarray(row_sets) if of_sets else row_sets) & (weights != 0)
     lam = np.full(len(columns), np.nan)
     return Problems(labelings, row_sets, columns.astype(np.intp), lam, weights, n_classes, scheme)
