@@ -13,6 +13,7 @@ import pegasos.svm
 from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.problem import columns as problem
 from pegasos.solver import parts
+from pegasos.solver.solve import solve as real
 
 N, CLASSES = 240, 8
 RNG = np.random.default_rng(0)
@@ -120,15 +121,22 @@ def test_parts_of_targets_change_nothing(monkeypatch, params):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_parts_share_the_time_and_the_progress(monkeypatch):
+def test_parts_that_time_ends_are_a_model_that_goes_on(monkeypatch):
     monkeypatch.setattr(parts, "columns_at_once", lambda rows, most: 2)
     model = PegasosClassifier(solver="pegasos", lam=1e-4, max_iter=10**7, max_time=0.4).fit(X, Y)
-    assert (model.t_ < 10**7 * N).all()
     assert len(model.t_) == CLASSES
-    assert (model.t_ > 0).all()
+    assert (model.t_ < 10**7 * N).all()
     assert np.isfinite(model.coef_).all()
-    model.partial_fit(X, Y)  # the state of all parts goes on
-    assert (model.t_ > N).all()
+    model.partial_fit(X, Y)
+    assert (model.t_ >= N).all()
+
+
+def test_parts_share_the_time_that_is_left(monkeypatch):
+    seen = []
+    monkeypatch.setattr(parts, "solve", lambda job, clock, **_: seen.append(clock) or real(job, clock=clock))
+    monkeypatch.setattr(parts, "columns_at_once", lambda rows, most: 2)
+    PegasosClassifier(max_time=1000.0).fit(X, Y)
+    assert [clock.max_time for clock in seen] == pytest.approx([1000 / left for left in (4, 3, 2, 1)], rel=0.2)
 
 
 def test_a_pair_lacks_no_class_whose_rows_weigh_nothing():
