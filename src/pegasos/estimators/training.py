@@ -193,7 +193,8 @@ def _earlier_fit(recipe: Recipe, X, problems, key: dict[str, Any]):
     """The state to go on from, or None; the fingerprint of the rows if a later fit may ask; and known landmarks."""
     if not recipe.estimator.warm_start:
         return None, None, None
-    rows_id = fingerprint(to_host(X), problems.labelings, problems.weights)
+    written = problems.written()
+    rows_id = fingerprint(to_host(X), written.labelings, written.weights)
     memory = recipe.memory
     if memory is None or (recipe.begins_anew and not memory.resumes(rows_id, key)):  # the optimum is the same
         return None, rows_id, None
