@@ -24,6 +24,7 @@ from pegasos.solver.solve import solve
 from pegasos.solver.stream import Solution
 
 MOST_BYTES = 256e6  # of what the columns of a part keep, where rows need not be shared by many of them
+LEAST_BYTES = 1e6  # what fits in any case: few small columns are never cut
 FEWEST = 4  # columns of a part for each thread
 
 
@@ -35,6 +36,7 @@ def columns_at_once(rows: Rows, most_bytes: float) -> int:
 
 def parts_of(rows: Rows, problems: Problems, most_bytes: float) -> list[np.ndarray]:
     """The columns of each part, those of a group together: one part of all where they fit into memory."""
+    most_bytes = max(most_bytes, LEAST_BYTES)
     if not rows.dual:  # products with rows cost the same in few columns as in many
         most_bytes = min(most_bytes, MOST_BYTES)
     at_once = problems.n_columns if problems.group > 1 else columns_at_once(rows, most_bytes)
