@@ -38,7 +38,8 @@ def write_readme(chosen: argparse.Namespace) -> None:
 def run_claims(chosen: argparse.Namespace) -> int:
     """Measure claims one after another; one that fails does not stop the others."""
     out = chosen.out or (TRIALS if chosen.quick else RESULTS)
-    options = Options(chosen.quick, chosen.repeats, chosen.seed, chosen.threads, out, chosen.only)
+    size = None if chosen.size is None else 1e9 * chosen.size
+    options = Options(chosen.quick, chosen.repeats, chosen.seed, chosen.threads, out, chosen.only, size)
     status = 0
     for name in chosen.names or by_default():
         say(f"{name}: {module_of(name).TITLE}")
@@ -82,7 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--seed", type=int, default=0, metavar="S", help="seed of ours and of the peers (default: 0)")
     run.add_argument("--threads", type=int, default=2, metavar="N", help="threads for everybody (default: 2)")
     run.add_argument("--only", metavar="DATA", help="measure rows of data whose name begins so, and keep the others "
-                     "of an earlier run (everyday alone; `kernels` are all of its kernel machines)")  # fmt: skip
+                     "of an earlier run (everyday, whose `kernels` are all of its kernel machines, and streaming: "
+                     "LIBSVM, CSV, Parquet)")  # fmt: skip
+    run.add_argument("--size", type=float, metavar="GB", help="of the largest file (streaming alone; default: 4)")
     run.add_argument("--out", type=Path, metavar="FOLDER", help=f"where JSON goes (default: {_shown(RESULTS)}, "
                      f"of a quick trial {_shown(TRIALS)})")  # fmt: skip
     run.set_defaults(command=lambda chosen: run_claims(_checked(run, chosen)))
@@ -99,8 +102,10 @@ def _checked(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> arg
         parser.error(f"there is no claim {unknown[0]!r}; there are: {', '.join(NAMES)}")
     if chosen.repeats is not None and chosen.repeats < (1 if chosen.quick else 3):
         parser.error(f"--repeats must be at least 3, or 1 with --quick; it is {chosen.repeats}")
-    if chosen.only is not None and chosen.names != ["everyday"]:
-        parser.error("--only is for `everyday`, which is measured in parts")
+    if chosen.only is not None and chosen.names not in (["everyday"], ["streaming"]):
+        parser.error("--only is for `everyday` and `streaming`, which are measured in parts")
+    if chosen.size is not None and not (chosen.names == ["streaming"] and chosen.size > 0):
+        parser.error("--size is for `streaming`, a number of GB above 0")
     if chosen.threads < 1:
         parser.error(f"--threads must be at least 1; it is {chosen.threads}")
     return chosen

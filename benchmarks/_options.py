@@ -20,6 +20,7 @@ class Options:
     threads: int = 2
     out: Path = RESULTS
     only: str | None = None  # rows of data whose name begins so; claims that take long look at it
+    size: float | None = None  # bytes of the largest file; None: the claim's own number
 
     def wants(self, data: str) -> bool:
         """Whether rows of this data are to be measured."""

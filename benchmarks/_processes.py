@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +42,10 @@ def peak_memory() -> int:
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def peak_from_now() -> int:
+    """Let the peak of this process begin anew, where the system can, and what it is now."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    return peak_memory()

@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._processes import peak_from_now, peak_memory
 from benchmarks._threads import fixed
+
+LEAST_MEMORY = 0.1  # MB beyond what there was before: less says nothing, or the work was done in another process
 
 
 @dataclass
@@ -117,8 +120,10 @@ def _turn(contestant: Contestant, record: Record, memory: float) -> None:
     record.result = None  # two large models at a time would share the memory
     if memory:
         np.ones(int(memory), np.uint8)
+    before = peak_from_now()
     seconds, record.result = seconds_of(contestant.work)
-    record.seen.append(contestant.judge(record.result))
+    taken = (peak_memory() - before) / 1e6
+    record.seen.append(({"memory MB": taken} if taken >= LEAST_MEMORY else {}) | contestant.judge(record.result))
     record.times.append(seconds)
     shown = ", ".join(f"{name} {value:.5g}" for name, value in record.seen[-1].items() if _is_number(value))
     say(f"  {contestant.name}: {seconds:.3f} s{', ' + shown if shown else ''}")

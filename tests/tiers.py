@@ -101,6 +101,8 @@ AT_LENGTH = {
         "digits by class, in one process and in two (test_distributed_cluster)",
     "test_distributed_shuffled.py::test_rcv1_ends_within_tol_of_its_own_optimum_in_few_rounds":
         "rcv1 at tol in test_distributed_fit",
+    "test_many_columns.py::test_memory_is_bounded_of_very_many_columns":
+        "fewer columns, one against the rest and one against one",
     "test_search_usps.py::test_the_published_grid_is_reproduced":
         "one of its seven kernels",
     "test_search_usps.py::test_the_best_kernels_are_as_good_as_published":

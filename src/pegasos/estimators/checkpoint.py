@@ -23,6 +23,7 @@ def snapshot_store(estimator, where, problems, start, seed: int):
     from pegasos.solver.checkpoint_file import SnapshotFile
 
     identity = identity_of(estimator)
+    problems = problems.written()
     identity["the data"] = fingerprint(to_host(where.rows), problems.labelings, problems.weights, problems.row_sets)
     identity["the device"] = "a GPU" if on_gpu(where.on_device) else "the CPU"
     identity["the fit before"] = "none" if start is None else fingerprint(start.sums)

@@ -110,7 +110,8 @@ class PegasosClassifier(OfManyLabels, GivesProbabilities, ClassifierMixin, Pegas
         How landmarks are chosen; "k-means++" prefers rows that are far from those chosen before.
     cache_size : float, default=None
         Megabytes for the kernel matrix; None: 2000, or 60 % of what is free on a GPU. A larger matrix is computed
-        block by block.
+        block by block. Very many classes are trained in parts that fit into half of it, and into 256 MB where the
+        model is linear; with `warm_start`, a checkpoint or callbacks they are trained at once.
     device : {"auto", "cpu", "cuda", "cuda:tf32"}, default="auto"
         Where to compute. "auto" uses a GPU where the rows are there already (CuPy, torch) or the work is large enough
         to win, and the CPU for linear models that go to their optimum, which it is better at; "cuda" needs a GPU, and

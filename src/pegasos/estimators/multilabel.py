@@ -15,13 +15,12 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, validate_data
 
-from pegasos.backends.threads import blas_threads, threads_limited
+from pegasos.backends.threads import threads_limited
 from pegasos.estimators import devices, outcome, validation
-from pegasos.estimators.training import MATRIX_TIME, examined
+from pegasos.estimators.training import MATRIX_TIME, PART_SHARE, examined
 from pegasos.utils.arrays import to_host
 
 SCHEME = "multilabel"
-SLAB_SHARE = 0.5  # of the cache that the columns of a slab may take; the rest is for kernel values
 BYTES_PER_PREDICTION = 64e6  # of scores
 
 
@@ -159,8 +158,9 @@ def _fitted(recipe, X, labels: Labels, weights, started: float) -> tuple[dict[st
 
 def _slabs(recipe, rows, labels: np.ndarray) -> list[np.ndarray]:
     """Labels that are trained together: as many as fit into their share of the cache."""
-    each = 8.0 * (4 * rows.n_rows + 3 * (rows.n_state + 1))
-    most = max(4 * blas_threads(), int(SLAB_SHARE * recipe.cache_bytes() / each))
+    from pegasos.solver.parts import columns_at_once
+
+    most = columns_at_once(rows, PART_SHARE * recipe.cache_bytes())
     return [labels[first : first + most] for first in range(0, len(labels), most)]
 
 

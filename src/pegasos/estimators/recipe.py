@@ -277,11 +277,9 @@ class Recipe:
         coefficients = model[: X.shape[0]]
         support = np.flatnonzero(coefficients.any(axis=1))
         rows = np.empty((0, 0), X.dtype) if kernel.is_precomputed else to_host(X[to_device_of(support, X)])
-        return found | {
-            "support_": support,
-            "support_vectors_": rows,
-            "dual_coef_": np.ascontiguousarray(coefficients[support].T),
-        }
+        by_column = coefficients.T  # a model of many columns has their numbers side by side: no copy of it here
+        dual_coef = np.ascontiguousarray(by_column if len(support) == len(coefficients) else by_column.take(support, 1))
+        return found | {"support_": support, "support_vectors_": rows, "dual_coef_": dual_coef}
 
     def run_attributes(self, solution) -> dict[str, Any]:
         """What there is to know about a solve."""

@@ -18,6 +18,7 @@ from pegasos.estimators.warm_start import without_rows
 from pegasos.utils.arrays import on_gpu, to_host
 from pegasos.utils.fingerprint import fingerprint
 
+PART_SHARE = 0.5  # of the cache that columns trained together may take; the rest is for kernel values
 MATRIX_TIME = 0.5  # of max_time that the kernel matrix may take; later it is computed block by block
 
 
@@ -100,6 +101,7 @@ def _solved(recipe: Recipe, where: PlacedRows, features: FeatureMap, plan: _Plan
     from pegasos.problem.job import Job  # here: Numba is imported when a fit first needs it
     from pegasos.solver.clock import Clock
     from pegasos.solver.monitor import Hooks
+    from pegasos.solver.parts import parts_of, solve_in_parts
     from pegasos.solver.solve import solve
 
     svm, schedule, tasks = recipe.estimator, plan.schedule, plan.tasks
@@ -111,9 +113,16 @@ def _solved(recipe: Recipe, where: PlacedRows, features: FeatureMap, plan: _Plan
             by_row = recipe.by_row(X, in_stream=False)  # an active set has snapshots, too
             rows = recipe.rows(X, features, schedule, until=until, share=share, by_row=by_row)
             method = recipe.method(rows, plan.problems, in_stream=plan.store is not None)
-            job = Job(rows, plan.problems, schedule, recipe.rule, recipe.loss, plan.definite, method)
-            clock = Clock(schedule.max_time, plan.started)
-            return solve(job, start=plan.start, hooks=hooks, clock=clock, snapshots=plan.store)
+            clock, definite = Clock(schedule.max_time, plan.started), plan.definite
+            job_of = lambda some, among: Job(
+                rows, some, schedule, recipe.rule, recipe.loss, definite, method, among
+            )  # fmt: skip
+            parts = parts_of(rows, plan.problems, PART_SHARE * share * recipe.cache_bytes(X))
+            whole = plan.start is not None or plan.store is not None or svm.warm_start or tasks.watched
+            if whole or on_gpu(X) or len(parts) == 1:
+                job = job_of(plan.problems, None)
+                return solve(job, start=plan.start, hooks=hooks, clock=clock, snapshots=plan.store)
+            return solve_in_parts(job_of, plan.problems, parts, clock, hooks)
 
         with devices.precision(svm.device):
             otherwise = None if devices.asked_for(svm, where.rows) else where.rows
@@ -184,7 +193,8 @@ def _earlier_fit(recipe: Recipe, X, problems, key: dict[str, Any]):
     """The state to go on from, or None; the fingerprint of the rows if a later fit may ask; and known landmarks."""
     if not recipe.estimator.warm_start:
         return None, None, None
-    rows_id = fingerprint(to_host(X), problems.labelings, problems.weights)
+    written = problems.written()
+    rows_id = fingerprint(to_host(X), written.labelings, written.weights)
     memory = recipe.memory
     if memory is None or (recipe.begins_anew and not memory.resumes(rows_id, key)):  # the optimum is the same
         return None, rows_id, None

@@ -215,14 +215,12 @@ def check_regularisation(problems: Problems, dtype) -> None:
             f"lam must be between {np.sqrt(tiny):.0e} and {np.sqrt(huge):.0e} for {dtype}, got {lam.min():.3g} to "
             f"{lam.max():.3g}; without lam it is 1 / (C * sum of sample_weight): mind their size."
         )
-    if problems.weights is not None:
-        least = np.where(problems.weights > 0, problems.weights, np.inf).min(initial=np.inf)
-        most = problems.weights.max(initial=0.0)
-        if most > 0 and not most < WIDEST_WEIGHTS * least:
-            raise ValueError(
-                f"sample_weight times class_weight ranges from {least:.3g} to {most:.3g}; weights "
-                f"must lie within a factor of {WIDEST_WEIGHTS:.0e}, or be 0."
-            )
+    least, most = problems.weight_range or (1.0, 1.0)
+    if not most < WIDEST_WEIGHTS * least:
+        raise ValueError(
+            f"sample_weight times class_weight ranges from {least:.3g} to {most:.3g}; weights "
+            f"must lie within a factor of {WIDEST_WEIGHTS:.0e}, or be 0."
+        )
 
 
 def check_magnitudes(

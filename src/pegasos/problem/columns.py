@@ -2,7 +2,8 @@
 
 A column names one labeling (targets of all rows), one row set (the rows it is trained on) and one lam. One-vs-rest has
 a labeling per class and one row set; one-vs-one a labeling per later class and a row set per pair; a lam-grid repeats
-the columns, and folds multiply the row sets. An n×P matrix of targets never exists.
+the columns, and folds multiply the row sets. An n×P matrix of targets never exists: what classes say of the rows is
+kept by class code (`pegasos.problem.coded`), and written out for the columns that are trained together.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from itertools import combinations
 import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
+from pegasos.problem.coded import ClassTargets, PairRows, PairWeights, balanced_pairs
+
 FEW_VOTES = 2000  # of all rows and classes, up to which they are counted at once
 ROUNDING = 2 / 3  # as a power of the precision: the largest difference between scores that are taken as equal
 
@@ -24,15 +27,15 @@ class Problems:
 
     Attributes
     ----------
-    labelings : ndarray of shape (n_rows, n_labelings)
+    labelings : ndarray of shape (n_rows, n_labelings) or ClassTargets
         Targets: +1 or -1 (int8), class codes for Crammer–Singer, numbers for regression.
-    row_sets : ndarray of bool, shape (n_rows, n_row_sets)
+    row_sets : ndarray of bool, shape (n_rows, n_row_sets), or PairRows
         Rows of weight 0 are in no set.
     columns : ndarray of intp, shape (n_columns, 2)
         Labeling and row set of each column.
     lam : ndarray of shape (n_columns,)
         Regularisation of each column; nan until `with_lam`, `with_C` or `over_grid` sets it.
-    weights : ndarray of shape (n_rows, n_row_sets) or (n_rows, 1) or None
+    weights : ndarray of shape (n_rows, n_row_sets) or (n_rows, 1), or PairWeights, or None
         Weights of the rows as given; None: all equal.
     n_classes : int
         Classes behind the first `n_base` columns.
@@ -50,11 +53,11 @@ class Problems:
         Objective of the zero model in each column, where these rows are some of many that decide it.
     """
 
-    labelings: np.ndarray
-    row_sets: np.ndarray
+    labelings: np.ndarray | ClassTargets
+    row_sets: np.ndarray | PairRows
     columns: np.ndarray
     lam: np.ndarray
-    weights: np.ndarray | None
+    weights: np.ndarray | PairWeights | None
     n_classes: int
     scheme: str
     C: float | None = None
@@ -79,7 +82,45 @@ class Problems:
         if self.weights is None:
             return self.n_rows.astype(np.float64)
         with np.errstate(over="ignore"):
-            return np.where(self.row_sets, self.weights, 0.0).sum(axis=0, dtype=np.float64)[self.columns[:, 1]]
+            if isinstance(self.weights, PairWeights):
+                totals = self.weights.totals()
+            elif isinstance(self.row_sets, PairRows):
+                totals = self.row_sets.totals(self.weights[:, 0]).sum(axis=1)
+            else:
+                totals = np.where(self.row_sets, self.weights, 0.0).sum(axis=0, dtype=np.float64)
+            return totals[self.columns[:, 1]]
+
+    @property
+    def weight_range(self) -> tuple[float, float] | None:
+        """The smallest and the largest weight that is not 0; None where there is none."""
+        if self.weights is None:
+            return None
+        weights = self.weights.positive() if isinstance(self.weights, PairWeights) else self.weights
+        least, most = np.where(weights > 0, weights, np.inf).min(initial=np.inf), weights.max(initial=0.0)
+        return (float(least), float(most)) if most > 0 else None
+
+    def written(self, some=None) -> Problems:
+        """Some of the columns, an index array, or all of them, with what is kept by class code as arrays of theirs."""
+        given = self.labelings, self.row_sets, self.weights
+        if some is None:
+            if all(each is None or isinstance(each, np.ndarray) for each in given):
+                return self
+            own = None if self.weights is None else np.asarray(self.weights)
+            labelings, row_sets = np.asarray(self.labelings), np.asarray(self.row_sets)
+            return replace(self, labelings=labelings, row_sets=row_sets, weights=own)
+        chosen = self.select(some)
+        labelings, first = np.unique(chosen.columns[:, 0], return_inverse=True)
+        sets, second = np.unique(chosen.columns[:, 1], return_inverse=True)
+        weights = self.weights
+        if weights is not None and weights.shape[1] > 1:
+            weights = np.ascontiguousarray(weights[:, sets])  # the loops are compiled for rows side by side
+        return replace(
+            chosen,
+            labelings=np.ascontiguousarray(self.labelings[:, labelings]),
+            row_sets=np.ascontiguousarray(self.row_sets[:, sets]),
+            columns=np.column_stack([first.ravel(), second.ravel()]),
+            weights=weights,
+        )
 
     def normalised_weights(self, dtype) -> np.ndarray:
         """Weights of mean 1 over the rows of each set and 0 outside it, shape (n_rows, n_row_sets).
@@ -124,11 +165,11 @@ class Problems:
         for fold, (train, _) in enumerate(splits):
             inside = np.zeros((len(self.row_sets), 1), bool)
             inside[train] = True
-            sets.append(self.row_sets & inside)
+            sets.append(np.asarray(self.row_sets) & inside)
             columns.append(self.columns + np.array([0, fold * self.row_sets.shape[1]]))
         weights = self.weights
         if weights is not None and weights.shape[1] > 1:
-            weights = np.tile(weights, len(sets))
+            weights = np.tile(np.asarray(weights), len(sets))
         folded = replace(
             self,
             row_sets=np.hstack(sets),
@@ -156,7 +197,7 @@ class Problems:
 
         def spread(values):
             wide = np.zeros((n_rows, values.shape[1]), values.dtype)
-            wide[rows] = values
+            wide[rows] = np.asarray(values)
             return wide
 
         weights = None if self.weights is None else spread(self.weights)
@@ -165,7 +206,7 @@ class Problems:
     def equal_row_sets(self) -> list[np.ndarray]:
         """Masks of the columns that share their rows."""
         known: dict[bytes, int] = {}
-        sets = np.packbits(self.row_sets, axis=0)
+        sets = np.packbits(np.asarray(self.row_sets), axis=0)
         kinds = np.array([known.setdefault(part.tobytes(), len(known)) for part in sets.T])[self.columns[:, 1]]
         return [kinds == kind for kind in np.unique(kinds)]
 
@@ -257,7 +298,7 @@ def side_by_side(parts: list[Problems]) -> Problems:
 def one_vs_rest(codes: np.ndarray, n_classes: int, weights=None) -> Problems:
     """One column per class against all others; two classes need one column, +1 for the later class."""
     wanted = np.arange(n_classes) if n_classes > 2 else np.array([1])
-    labelings = np.where(codes[:, None] == wanted, 1, -1).astype(np.int8)
+    labelings = ClassTargets(codes, wanted)
     row_sets = np.ones((len(codes), 1), bool)
     columns = np.column_stack([np.arange(len(wanted)), np.zeros(len(wanted), np.intp)])
     return _make(labelings, row_sets, columns, weights, n_classes, "ovr" if n_classes > 2 else "binary")
@@ -268,8 +309,8 @@ def one_vs_one(codes: np.ndarray, n_classes: int, weights=None) -> Problems:
     if n_classes == 2:
         return one_vs_rest(codes, n_classes, weights)
     pairs = np.array(list(combinations(range(n_classes), 2)))
-    labelings = np.where(codes[:, None] == np.arange(1, n_classes), 1, -1).astype(np.int8)
-    row_sets = (codes[:, None] == pairs[:, 0]) | (codes[:, None] == pairs[:, 1])
+    labelings = ClassTargets(codes, np.arange(1, n_classes))
+    row_sets = PairRows(codes, pairs, np.ones(len(codes), bool))
     columns = np.column_stack([pairs[:, 1] - 1, np.arange(len(pairs))])
     return _make(labelings, row_sets, columns, weights, n_classes, "ovo")
 
@@ -292,6 +333,9 @@ def regression(targets: np.ndarray, epsilon: float, weights=None) -> Problems:
 
 def balanced(problems: Problems, codes: np.ndarray) -> Problems:
     """Weigh classes evenly within each row set: the weights times Σ weights / (classes · Σ weights of the class)."""
+    if isinstance(problems.row_sets, PairRows):
+        own = None if problems.weights is None else problems.weights[:, 0]
+        return replace(problems, weights=balanced_pairs(problems.row_sets, own))
     base = np.ones((len(codes), 1)) if problems.weights is None else problems.weights
     base = np.where(problems.row_sets, base, 0.0)
     per_class = np.zeros((problems.n_classes, base.shape[1]))
@@ -305,6 +349,7 @@ def balanced(problems: Problems, codes: np.ndarray) -> Problems:
 def _make(labelings, row_sets, columns, weights, n_classes, scheme) -> Problems:
     if weights is not None:
         weights = np.asarray(weights, np.float64).reshape(len(labelings), -1)
-        row_sets = row_sets & (weights != 0)
+        of_sets = weights.shape[1] > 1  # those of a set may leave out what others have
+        row_sets = (np.asarray(row_sets) if of_sets else row_sets) & (weights != 0)
     lam = np.full(len(columns), np.nan)
     return Problems(labelings, row_sets, columns.astype(np.intp), lam, weights, n_classes, scheme)

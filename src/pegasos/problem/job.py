@@ -33,6 +33,8 @@ class Job:
         Whether the kernel is positive semi-definite; without that there is no certificate.
     method : str
         The family of solvers, one of `pegasos.solver.solve.SOLVERS`.
+    among : ndarray of int or None
+        The rows that are drawn among, where these columns are some of many; None: those that some column has.
     """
 
     rows: Rows
@@ -42,8 +44,10 @@ class Job:
     loss: Loss = Loss.HINGE
     definite: bool = True
     method: str = "stream"
+    among: np.ndarray | None = None
 
     def __post_init__(self):
+        object.__setattr__(self, "problems", self.problems.written())
         if self.loss.grouped != (self.problems.scheme == "crammer_singer"):
             raise ValueError(f"The columns of scheme {self.problems.scheme!r} do not go with {self.loss.name.upper()}.")
 
@@ -57,9 +61,16 @@ class Job:
         """Weights of the rows, of mean 1 over the rows of each row set and 0 outside it."""
         return np.ascontiguousarray(self.problems.normalised_weights(self.rows.dtype))
 
+    @property
+    def labelings(self) -> np.ndarray:
+        """The targets of all rows in each labeling."""
+        return np.asarray(self.problems.labelings)
+
     @cached_property
     def used_rows(self) -> np.ndarray:
         """Rows that some column has; the others are as if they were not there."""
+        if self.among is not None:
+            return self.among
         return np.flatnonzero(self.problems.row_sets.any(axis=1))
 
     @cached_property

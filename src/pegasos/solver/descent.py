@@ -74,11 +74,11 @@ class DescentSolver(ExactSolver):
     def begin(self, run: ExactRun) -> None:
         """The rows of each column, all of them active."""
         job = run.job
-        rows, problems = job.rows, job.problems
+        rows = job.rows
         sparse = isinstance(rows, SparseRows)
         entries = (rows.X.indptr, rows.X.indices, rows.X.data) if sparse else (NO_ENTRIES, NO_ENTRIES, rows.X)
         arrays = RowArrays(entries, rows.squares, rows.largest_square, rows.bias, {"loss": job.loss, "sparse": sparse})
-        targets, weights = np.ascontiguousarray(problems.labelings.T), np.ascontiguousarray(job.weights.T)
+        targets, weights = np.ascontiguousarray(job.labelings.T), np.ascontiguousarray(job.weights.T)
         of_set = [np.flatnonzero(each) for each in weights]
         descents = []
         for record in run.state.columns:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,6 +27,8 @@ SHARE_OF_A_COLUMN = 1 / 8  # of the rows: what a column uses again and again; mo
 VARIABLES_AT_ONCE = 4096  # whose slopes one thread computes anew
 WIDEST_GOAL, GOAL_OF_GAP = 0.1, 30.0  # the first violation to reach, as parts of that at the start and of the gap
 LEAST_PART, MOST_PART = 0.1, 0.5  # what the violation to reach falls to while the gap is too wide
+BYTES_A_COLUMN, BYTES_A_VARIABLE = 10_000, 250  # of what a column keeps on its way, roughly
+BYTES_OF_A_PART = 64_000_000  # of the columns that are on their way side by side, where there are very many
 TINY = 1e-300
 LEAST_GOAL = 1e-11  # the violation that is as good as none, as a part of the largest linear term
 
@@ -46,17 +49,29 @@ def solve_duals(
     hooks : Hooks, optional
         `progress` is called with the part of the columns that are done; True ends the steps.
     """
-    clock = Clock(None) if clock is None else clock
-    run = DualRun(problems, kernel_rows, Stop() if stop is None else stop)
+    clock, stop = Clock(None) if clock is None else clock, Stop() if stop is None else stop
     progress = None if hooks is None else hooks.progress
+    parts = [problems] if clock.limited or stop.wanted_gap is not None else _parts(problems)
+    found: list[DualSolution] = []
     with threads_limited(), clock.watching_interrupts():
-        run.begin()
-        while run.running and not clock.is_up():
-            run.advance()
-            if progress is not None and progress(run.part_done) is True:
-                break
-        run.finish()
-    return run.solutions()
+        stopped = False
+        for part in parts:
+            run, before = DualRun(part, kernel_rows, stop), len(found)
+            run.begin()
+            while run.running and not stopped and not clock.is_up():
+                run.advance()
+                done = (before + run.part_done * len(part)) / max(1, len(problems))
+                stopped = progress is not None and progress(done) is True
+            run.finish()
+            found += run.solutions()
+    return found
+
+
+def _parts(problems: Sequence[DualProblem]) -> list[Sequence[DualProblem]]:
+    """The columns cut so that what each keeps while it moves fits into memory."""
+    ends = np.cumsum([BYTES_A_COLUMN + BYTES_A_VARIABLE * len(problem.rows) for problem in problems]) // BYTES_OF_A_PART
+    edges = np.flatnonzero(np.diff(ends)) + 1
+    return [problems[first:last] for first, last in pairwise([0, *edges, len(problems)])]
 
 
 class DualRun:

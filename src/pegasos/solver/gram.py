@@ -32,7 +32,7 @@ class GramSolver(ExactSolver):
     def begin(self, run: ExactRun) -> None:
         """The matrix, and what is kept of each column, for the coefficients of an earlier state."""
         job, columns = run.job, run.state.columns
-        problems, rows = job.problems, job.rows
+        rows = job.rows
         self._kept = isinstance(rows, KernelRows)
         self._squares = rows.squares
         if isinstance(rows, KernelRows):
@@ -47,8 +47,8 @@ class GramSolver(ExactSolver):
                 constant = np.full((rows.n_rows, 1), rows.bias, self._matrix.dtype)
                 self._matrix = np.hstack([self._matrix, constant])
             self._alpha, self._sums = run.alpha, run.sums
-        self._targets = np.ascontiguousarray(problems.labelings.T)
-        self._weights = np.ascontiguousarray(problems.normalised_weights(rows.dtype).T)
+        self._targets = np.ascontiguousarray(job.labelings.T)
+        self._weights = np.ascontiguousarray(job.weights.T)
         self._factors = np.column_stack([1.0 / (columns["lam"] * columns["n_rows"]), 1.0 / columns["n_rows"]])
         zero, which = np.unique(columns["zero_objective"], return_inverse=True)
         tol = job.schedule.tol

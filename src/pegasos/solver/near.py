@@ -35,8 +35,8 @@ class NearSolver(ExactSolver):
         if rows.bias > 0:
             self._rows[:, rows.n_state] = rows.bias
         self._squares = np.einsum("ij,ij->i", self._rows, self._rows)
-        self._targets = np.ascontiguousarray(run.job.problems.labelings.T)
-        self._weights = np.ascontiguousarray(run.job.problems.normalised_weights(rows.dtype).T)
+        self._targets = np.ascontiguousarray(run.job.labelings.T)
+        self._weights = np.ascontiguousarray(run.job.weights.T)
         self._factors = np.column_stack([1.0 / (columns["lam"] * columns["n_rows"]), 1.0 / columns["n_rows"]])
 
     def stretch(self, run: ExactRun, most_passes: float) -> None:

@@ -18,6 +18,7 @@ MOST_PRODUCTS = 5e7  # rows times squared features: beyond that, products of mat
 MOST_NEW_PRODUCTS = 2e6  # ... and of losses whose Gram matrix changes as a whole in each iteration
 MOST_FEATURES = 128
 AT_ONCE = 100  # iterations between two looks at the clock
+FEW_ROWS = 0.5  # of all rows: columns of fewer get a copy of theirs
 FIRST_WIDTH = 2.0  # of a margin's kink: scores of 0 lie on the parabola
 
 
@@ -58,12 +59,12 @@ class SmallColumns:
     def of(run: ExactRun, keeps_widths: bool) -> SmallColumns | None:
         """Those of a job whose columns are small enough; None for others."""
         job = run.job
-        rows, problems = job.rows, job.problems
+        rows = job.rows
         if not are_small(rows, job.loss):
             return None
         sparse, none = isinstance(rows, SparseRows), np.empty(0, np.int32)
         entries = (rows.X.indptr, rows.X.indices, rows.X.data) if sparse else (none, none, rows.X)
-        targets, weights = np.ascontiguousarray(problems.labelings.T), np.ascontiguousarray(job.weights.T)
+        targets, weights = np.ascontiguousarray(job.labelings.T), np.ascontiguousarray(job.weights.T)
         widths = first_widths(job, run.state.columns)
         return SmallColumns(
             job, widths, np.logical_and(run.sums.any(axis=1), keeps_widths), entries, targets, weights, sparse
@@ -77,6 +78,11 @@ class SmallColumns:
         """The gaps of some columns as they stand."""
         self._iterate(run, columns, 0)
 
+    def _entries_of(self, own: np.ndarray) -> tuple:
+        """Some of the rows."""
+        X = self.job.rows.X[own]
+        return (X.indptr, X.indices, X.data) if self.sparse else (*self.entries[:2], X)
+
     def _iterate(self, run: ExactRun, columns: np.ndarray, most: int) -> None:
         rows = self.job.rows
         work = most * len(columns) * float(rows.n_rows) * rows.n_state
@@ -88,12 +94,18 @@ class SmallColumns:
             record = records[column]
             scale, n_rows = record["lam"] * record["n_rows"], int(record["n_rows"])
             model, left = run.sums[column] / scale, int(record["limit"] - record["steps"])
+            targets, weights = self.targets[record["labeling"]], self.weights[record["row_set"]]
+            entries, alpha, own = self.entries, run.alpha[column], None
+            if n_rows < FEW_ROWS * rows.n_rows:
+                own = np.flatnonzero(weights)
+                entries, targets, weights, alpha = self._entries_of(own), targets[own], weights[own], alpha[own]
             taken, objective, dual, self.widths[column], ended = cpu.newton_column(
                 min(most, -(-left // n_rows)), ROUNDING if tol is None else tol, record, self.widths[column],
-                self.begins[column], *self.entries, rows.bias, self.targets[record["labeling"]],
-                self.weights[record["row_set"]], model, run.dual[column], run.alpha[column],
+                self.begins[column], *entries, rows.bias, targets, weights, model, run.dual[column], alpha,
                 loss=self.job.loss, sparse=self.sparse,
             )  # fmt: skip
+            if own is not None:
+                run.alpha[column, own] = alpha
             self.begins[column] = self.begins[column] and not most
             run.sums[column] = model * scale
             run.state.columns["steps"][column] += min(left, taken * n_rows)

@@ -51,7 +51,7 @@ MODEL_APART = ("newton", "near")  # begin at the model in a state's sums, whatev
 
 def solve(
     job: Job, *, start: State | None = None, hooks: Hooks | None = None, clock: Clock | None = None,
-    read_points: ReadPoints | None = None, snapshots: SnapshotStore | None = None,
+    read_points: ReadPoints | None = None, snapshots: SnapshotStore | None = None, begun: bool = False,
 ) -> Solution:  # fmt: skip
     """Solve all columns of a job.
 
@@ -68,6 +68,8 @@ def solve(
         does.
     read_points, snapshots : optional
         See `StreamSolver`.
+    begun : bool
+        Whether there is a model of other columns already, which Ctrl-C is not to lose.
 
     Returns
     -------
@@ -81,6 +83,6 @@ def solve(
         run = solver.init(job, start)
         while solver.advance(run):
             pass
-        if clock.interrupted and not run.has_begun:
+        if clock.interrupted and not begun and not run.has_begun:
             raise KeyboardInterrupt
         return solver.finish(run)

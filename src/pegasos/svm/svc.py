@@ -75,7 +75,10 @@ class PairwiseMachine(ClassifierMixin, KernelMachine):
     def _train(self, rows, y, weights, started):
         self._check_classes(y, weights)
         n_classes, platt = len(self.classes_), self.probability is True or self.probability is np.True_
-        parts = [self._rows_of_pair(y, weights, first, second) for _, first, second in layout.pairs(n_classes)]
+        used, of_class = np.flatnonzero(weights > 0), []
+        for code in range(n_classes):
+            of_class.append(used[y[used] == code])
+        parts = [_rows_of_pair(of_class[first], of_class[second]) for _, first, second in layout.pairs(n_classes)]
         folds = [probability.folds_of(*part, self._random) if platt else [] for part in parts]
         problems, places = [], []  # those of all pairs, then those of all folds; pairs that lack a class have none
         for number, (some, signs) in enumerate(parts):
@@ -111,13 +114,6 @@ class PairwiseMachine(ClassifierMixin, KernelMachine):
             )
             sigmoids = [probability.sigmoid_of_folds(some, scores) for some in folds]
             self._probA, self._probB = np.array(sigmoids).T.copy()
-
-    def _rows_of_pair(self, codes, weights, first: int, second: int) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of a pair in the order of its classes, and +1 for those of the first one."""
-        of_first = np.flatnonzero((codes == first) & (weights > 0))
-        of_second = np.flatnonzero((codes == second) & (weights > 0))
-        signs = np.repeat([1.0, -1.0], [len(of_first), len(of_second)])
-        return np.concatenate([of_first, of_second]), signs
 
     # --- predicting -------------------------------------------------------------------------------------------------
 
@@ -380,3 +376,9 @@ class NuSVC(PairwiseMachine):
 
     def _pair_problem(self, rows, signs, weights):
         return formulations.nu_classification(rows, signs, weights[rows], self.nu)
+
+
+def _rows_of_pair(of_first: np.ndarray, of_second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of a pair in the order of its classes, and +1 for those of the first one."""
+    signs = np.repeat([1.0, -1.0], [len(of_first), len(of_second)])
+    return np.concatenate([of_first, of_second]), signs

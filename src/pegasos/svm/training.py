@@ -32,7 +32,7 @@ class TrainingRows:
     rows: Any
     kernel: Kernel
 
-    @property
+    @cached_property
     def largest(self) -> float:
         """The largest K(x, x)."""
         return float(np.max(self.kernel.diagonal(self.rows), initial=0.0))
