@@ -143,3 +143,21 @@ def test_hostile_numbers_are_what_python_makes_of_them_in_every_reader(tmp_path,
         path.write_text("".join(f"1 1:{token}\n" for token in tokens))
         X = io.read(path).X.data
         assert (X.view(np.uint64) == expected).all()
+
+
+def test_a_quoted_field_that_the_file_ends_in_is_named(read):
+    with pytest.raises(DataError, match="line 4 has a quoted field that does not end"):
+        read('0\t8\t"1,5"\t1\r\n1\t7\t"2,5"\t2\r\n2\t7\t"3,5"\t1\r\n2\t6\t"5,', decimal=",")
+
+
+def test_long_names_of_columns_are_cut_in_sentences(read):
+    with pytest.raises(DataError, match="column 'nnn.*… holds 'red'") as error:
+        read("n" * 400 + ",size,kind\n" + "red,2,a\n" * 3 + "1,2,b\n")
+    assert len(str(error.value)) < 300
+
+
+def test_characters_that_there_are_not_are_refused(tmp_path):
+    labels = np.array([0x110000, ord("b")], np.uint32).view("<U1")
+    np.savez(tmp_path / "x.npz", X=np.eye(2), y=labels)
+    with pytest.raises(DataError, match="hold characters that there are not"):
+        io.read(tmp_path / "x.npz")

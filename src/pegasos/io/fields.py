@@ -33,15 +33,19 @@ def finite_number(field: str, decimal: str = ".") -> float | None:
 
 def bad_number(name: str, column: str, field: str, place: str) -> DataError:
     """The error for a field that holds no finite number; `column` and `place` say where, in a sentence."""
+    called, column = column.removeprefix("column "), _shown(column, 60)
     if field.strip(BLANKS) in MISSING:
         return DataError(f"{name}: {column} has a missing value ({place}); fill it in or drop the row.")
-    shown = field if len(field) <= 40 else field[:39] + "…"
+    shown = _shown(field, 40)
     if is_number(field):
         return DataError(f"{name}: {column} holds {shown} ({place}); every value must be finite.")
     remedy = "encode categories as numbers first"
-    if column.startswith("column "):
-        column_here = column.removeprefix("column ")
-        remedy += f", leave the column out with --drop {column_here}, or give --label {column_here} if it is the label"
+    if column == f"column {called}":
+        remedy += f", leave the column out with --drop {called}, or give --label {called} if it is the label"
     if is_number(field, ","):
         remedy = "write decimals with a point"
     return DataError(f"{name}: {column} holds {shown!r} ({place}), which is no number; {remedy}.")
+
+
+def _shown(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

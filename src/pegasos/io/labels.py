@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
@@ -82,6 +83,9 @@ def labels_from_array(
     if values.dtype.kind in "SO":
         values = np.array([v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values], dtype=str)
     if values.dtype.kind == "U":
+        codes = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("="))).view(np.uint32)
+        if codes.max(initial=0) > sys.maxunicode:
+            raise DataError(f"{name}: the labels {part} hold characters that there are not; the file is damaged.")
         place = lambda row: f"{name}: in row {first_row + row + 1} of {part}"
         return labels_from_text(values.tolist(), place, text_labels=text_labels)
     if values.dtype.kind not in "iubf":

@@ -20,6 +20,8 @@ def table_rows(text: Text, layout: TableLayout) -> tuple[np.ndarray, list[str] |
     lone_returns = text.data.count(b"\r") != text.data.count(b"\r\n")
     if dialect.padded or dialect.separator == BLANK or lone_returns:
         return None
+    if text.data.count(b'"', text.begin) % 2:
+        return None  # a quoted field that does not end, which pyarrow takes as it is, is to be named with its line
     if find_spec("pyarrow") is None:
         if len(text.data) > MOST_WITHOUT:
             raise DataError(
