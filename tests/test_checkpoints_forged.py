@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from checkpointed import assert_same_bits, leave_checkpoint
 from conftest import classes_problem
-from pegasos import CheckpointError
+from pegasos import CheckpointError, PegasosClassifier
 from pegasos.container import file as container
 from pegasos.solver.checkpoint_file import COUNTS, NUMBERS
 from textbook import pegasos_classifier
@@ -118,3 +118,20 @@ def test_tensors_of_another_shape_or_type(left, tmp_path, name):
         if (other.shape == arrays[name].shape and other.dtype == arrays[name].dtype) or not other.size:
             continue
         refused(tmp_path / "fit", document, arrays | {name: np.ascontiguousarray(other)})
+
+
+ACTIVE_SET = PegasosClassifier(kernel="rbf", gamma=0.3, lam=1e-4, tol=1e-6, solver="smo", cache_size=0.01)
+
+
+@pytest.mark.parametrize("name", ["up", "down", "counts"])
+def test_a_forged_active_set_does_not_go_on_for_ever(tmp_path, name):
+    """Slopes of other variables, and steps that nobody took, once kept a column from its end."""
+    path = tmp_path / "fit"
+    leave_checkpoint(ACTIVE_SET, X, Y, path, writes=2)
+    header, arrays = container.read(path)
+    arrays = {key: array.copy() for key, array in arrays.items()}
+    forged_part = next(key for key in arrays if key.endswith(f"own.{name}"))
+    arrays[forged_part] = arrays[forged_part][::-1].copy() if name != "counts" else arrays[forged_part] + 1
+    container.write(path, header.document, arrays)
+    with pytest.raises(CheckpointError, match="is no checkpoint of a fit"):
+        clone(ACTIVE_SET).set_params(checkpoint=path).fit(X, Y)

@@ -70,8 +70,11 @@ def _restore_moving(column: DualColumn, readers: dict[str, _Reader]) -> None:
     column.segments = readers["segments"].take(column.segments.size).reshape(-1, 2).astype(np.intp)
 
 
-def check_packed(run: DualRun, found: Mapping[str, np.ndarray]) -> None:
-    """Raise ValueError unless the columns of a run can have come to stand so: the loops trust all of it."""
+def check_packed(run: DualRun, found: Mapping[str, np.ndarray], steps: np.ndarray) -> None:
+    """Raise ValueError unless the columns of a run can have come to stand so, after so many steps of each.
+
+    The loops trust all of it, and a column that counts other steps than its record might never end.
+    """
     n_columns, n_variables = len(run.columns), sum(column.n_variables for column in run.columns)
     shapes: dict[str, tuple[int, ...]] = {
         "counts": (n_columns, len(COUNTS)), "numbers": (n_columns, len(NUMBERS)), "status": (n_columns, 2),
@@ -89,7 +92,7 @@ def check_packed(run: DualRun, found: Mapping[str, np.ndarray]) -> None:
     n_active = counts["n_active"]
     most = np.array([column.n_variables for column in run.columns])
     need(bool((n_active >= 0).all() and (n_active <= most).all()), "other variables move than there are")
-    need(bool((counts["steps"] >= 0).all() and (counts["since"] >= 0).all()), "steps are below 0")
+    need(bool((counts["steps"] == steps).all() and (counts["since"] >= 0).all()), "steps are counted otherwise")
     need(bool((counts["wanted"] >= -1).all() and (counts["wanted"] < len(run.cache.slots)).all()), "no such row")
     need(bool((sizes >= 0).all()) and sizes.sum() == len(found["intercepts"]), "intercepts are others")
     for name in (*OF_MOVING, "member"):
@@ -128,7 +131,11 @@ def _check_moving(column: DualColumn, n_active: int, readers: dict[str, _Reader]
     member = readers["member"].take(n_active)
     within = bool((member >= 0).all() and (member < column.n_variables).all())
     need(within and len(np.unique(member)) == n_active, "other variables move than there are")
-    _check_values(readers["values"].take(n_active), column.low[member], column.high[member])
+    values, low, high = readers["values"].take(n_active), column.low[member], column.high[member]
+    _check_values(values, low, high)
+    up, down = readers["up"].take(n_active), readers["down"].take(n_active)
+    need(bool((np.isfinite(up) == (values < high)).all()), "slopes are not those of variables that may rise")
+    need(bool((np.isfinite(down) == (values > low)).all()), "slopes are not those of variables that may fall")
     segments = readers["segments"].take(2 * (len(column.offsets) - 1)).reshape(-1, 2)
     edges = np.concatenate([segments[:, 0], [n_active]])
     need(segments[0, 0] == 0 and bool((np.diff(edges) >= 0).all()), "segments do not follow each other")

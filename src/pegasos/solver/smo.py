@@ -165,7 +165,7 @@ class SmoSolver(ExactSolver):
         assert self.snapshots is not None
         try:
             check_exact_snapshot(found, run.job, run.state)
-            check_packed(run.own, found.own)
+            check_packed(run.own, found.own, found.whole.columns["steps"] - found.first_steps)
         except ValueError as error:
             raise self.snapshots.refused() from error
         run.state.columns[...] = found.whole.columns
