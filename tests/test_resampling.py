@@ -12,8 +12,9 @@ from sklearn.metrics import get_scorer
 
 from conftest import classes_problem
 from pegasos import PegasosClassifier, PegasosRegressor
-from pegasos.model_selection import bootstrap, jackknife, resampling
+from pegasos.model_selection import bootstrap, jackknife
 from pegasos.model_selection import wide as wide_fits
+from pegasos.model_selection.resampled import bca_interval
 
 X, CODES = classes_problem(3)
 Y = np.array(["a", "b", "c"])[CODES]
@@ -103,7 +104,7 @@ def test_bca_is_scipys():
     data = np.random.default_rng(0).lognormal(size=30)
     expected = stats.bootstrap((data,), np.mean, n_resamples=500, method="BCa", rng=np.random.default_rng(1))
     left_out = (data.sum() - data) / 29
-    found = resampling._bca(
+    found = bca_interval(
         expected.bootstrap_distribution[:, None], np.array([data.mean()]), left_out[:, None], np.array([0.025, 0.975])
     )
     assert_allclose(found[:, 0], expected.confidence_interval)

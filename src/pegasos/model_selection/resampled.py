@@ -68,10 +68,10 @@ class Resampled:
             raise ValueError(f"method must be 'percentile' or 'bca', got {method!r}.")
         if of == "scores" or self.left_out is None:
             raise ValueError("method='bca' is for 'coef' and 'intercept' of a bootstrap with bca=True.")
-        return _bca(values, self.estimate[of], getattr(self.left_out, of), tails)
+        return bca_interval(values, self.estimate[of], getattr(self.left_out, of), tails)
 
 
-def _bca(values: np.ndarray, estimate: np.ndarray, left_out: np.ndarray, tails: np.ndarray) -> np.ndarray:
+def bca_interval(values: np.ndarray, estimate: np.ndarray, left_out: np.ndarray, tails: np.ndarray) -> np.ndarray:
     """Quantiles of the bootstrap distribution, corrected for bias and acceleration."""
     below = ((values < estimate).mean(axis=0) + (values <= estimate).mean(axis=0)) / 2
     away = left_out.mean(axis=0) - left_out
