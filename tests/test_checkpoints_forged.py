@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
 
 from checkpointed import assert_same_bits, leave_checkpoint
 from conftest import classes_problem
-from pegasos import CheckpointError, PegasosClassifier
+from pegasos import CheckpointError, ModelFormatError, PegasosClassifier
 from pegasos.container import file as container
 from pegasos.solver.checkpoint_file import COUNTS, NUMBERS
+from pegasos.streaming.checkpoint_checks import set_learned
 from textbook import pegasos_classifier
 
 X, Y = classes_problem(3, n_rows=60)
@@ -135,3 +137,23 @@ def test_a_forged_active_set_does_not_go_on_for_ever(tmp_path, name):
     container.write(path, header.document, arrays)
     with pytest.raises(CheckpointError, match="is no checkpoint of a fit"):
         clone(ACTIVE_SET).set_params(checkpoint=path).fit(X, Y)
+
+
+def test_windows_that_have_ended_would_never_end(tmp_path):
+    suffix, path = clone(MODEL).set_params(average="suffix"), tmp_path / "fit"
+    leave_checkpoint(suffix, X, Y, path)
+    header, arrays = container.read(path)
+    arrays = {key: array.copy() for key, array in arrays.items()}
+    arrays["whole.counts"][COUNTS.index("window_end")] = 1
+    container.write(path, header.document, arrays)
+    with pytest.raises(CheckpointError, match="is no checkpoint of a fit"):
+        clone(suffix).set_params(checkpoint=path).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", ["mean_", "scale_"])
+def test_a_scaler_that_lacks_what_it_has_learned(name):
+    learned = {key: value for key, value in vars(StandardScaler().fit(X)).items() if key.endswith("_")}
+    set_learned(StandardScaler(), learned, X.shape[1])
+    del learned[name]
+    with pytest.raises(ModelFormatError, match=f"the scaler has no '{name}'"):
+        set_learned(StandardScaler(), learned, X.shape[1])

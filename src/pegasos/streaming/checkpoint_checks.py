@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from pegasos.container.schema import ModelFormatError, Record
 from pegasos.container.tensors import FLOATS, INT64, Tensors
@@ -73,6 +74,10 @@ def set_learned(scaler: Any, learned: dict[str, Any], n_features: int) -> None:
     """Give a scaler what it has learned from as many features; it has fitted attributes and no others."""
     if (scaler is None) != (not learned):
         raise ModelFormatError("there is a scaler, or none")
+    if scaler is not None:
+        known = vars(clone(scaler).fit(np.zeros((2, 1))))
+        if missing := {name for name in known if name.endswith("_")} - learned.keys():
+            raise ModelFormatError(f"the scaler has no {min(missing)!r}")
     for name, value in learned.items():
         number = type(value) in (int, float) or isinstance(value, np.integer | np.floating)
         column = isinstance(value, np.ndarray) and value.shape == (n_features,) and value.dtype.kind in "if"

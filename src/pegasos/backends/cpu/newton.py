@@ -83,7 +83,8 @@ def newton_column(
         by_slope, by_width = steepness / (2.0 * lam), slack / column.n_rows
         if objective - by_slope - by_width > dual:
             dual = objective - by_slope - by_width
-            alpha[:] = pulls
+            for i in range(n_rows):  # an assignment of slices would take more than a second to compile
+                alpha[i] = pulls[i]
         aim = tol * min(zero, max(objective, LEAST_OBJECTIVE * zero))
         if objective - dual <= aim or iterations >= most:
             break
