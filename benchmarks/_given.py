@@ -53,6 +53,11 @@ PEERS: dict[str, dict[str, str]] = {
         "LinearSVC": "LinearSVC(loss='hinge', C=1/(1e-6 n), max_iter=250), once",
         "SGDClassifier": "SGDClassifier(loss='hinge', alpha=1e-6, tol=None), up to 50 epochs",
     },
+    "prediction": {
+        "SVC": "SVC(), float64, fitted on the same rows",
+        "LinearSVC": "LinearSVC(), float64, fitted on the same rows",
+        "before": "the model as it was fitted",
+    },
     "gpu": {"its limit": "multiplications and bytes moved, at the rates measured in the same run"},
 }
 

@@ -28,6 +28,7 @@ BY_DEFAULT = True
 
 MANY = 10_000
 ONE_BAR, MANY_BAR = Bar(least=1), Bar(least=3)
+SETTINGS = {"ours": "pegasos.svm.SVC() and LinearSVC(); PegasosClassifier(tol=0.05), with kernel='rbf' or without"}
 PEERS = {"SVC": sklearn.svm.SVC, "LinearSVC": sklearn.svm.LinearSVC}
 OURS = {
     "pegasos.svm.SVC": ("SVC", pegasos.svm.SVC),
@@ -53,7 +54,7 @@ def run(options: Options) -> dict:
         calls = 20 if options.quick else 300
         rows += beside(fitted, fitted.rows[:1].copy(), calls, "one row", options)
         rows += beside(fitted, fitted.rows, 1, f"{len(fitted.rows)} rows", options)
-    return {"rows": rows + list(compressed(options))}
+    return {"rows": rows + list(compressed(options)), "settings": SETTINGS}
 
 
 def problems(options: Options) -> Iterator[Fitted]:
