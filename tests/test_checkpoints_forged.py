@@ -157,3 +157,14 @@ def test_a_scaler_that_lacks_what_it_has_learned(name):
     del learned[name]
     with pytest.raises(ModelFormatError, match=f"the scaler has no '{name}'"):
         set_learned(StandardScaler(), learned, X.shape[1])
+
+
+def test_classes_of_one_problem_take_their_steps_together(tmp_path):
+    grouped, path = clone(MODEL).set_params(kernel="linear", multi_class="crammer_singer"), tmp_path / "fit"
+    leave_checkpoint(grouped, X, Y, path)
+    header, arrays = container.read(path)
+    arrays = {key: array.copy() for key, array in arrays.items()}
+    arrays["whole.counts"][COUNTS.index("steps"), 2] = 3
+    container.write(path, header.document, arrays)
+    with pytest.raises(CheckpointError, match="is no checkpoint of a fit"):
+        clone(grouped).set_params(checkpoint=path).fit(X, Y)

@@ -67,6 +67,10 @@ def check_snapshot(found: Snapshot, job: Job, fresh: State, groups: list[np.ndar
             fits = state.products.shape == like and state.products.dtype == state.sums.dtype
             need(fits, "products are of another shape")
             need(state.products.flags.f_contiguous, "products lie otherwise in memory")
+    for state in (found.whole, found.state):
+        if state is not None:  # the classes of one problem take their steps together
+            steps = state.columns["steps"].reshape(-1, job.problems.group)
+            need(bool((steps == steps[:, :1]).all()), "classes of one problem have taken other steps")
     need(found.known.shape == (3, n_columns), "known is of another shape")
     _check_draws(found, job, n_rows)
     check_known(found, n_columns)
