@@ -195,8 +195,13 @@ def test_rows_that_are_lost_with_all_workers_are_sent_again(client, monkeypatch)
     assert_same_cells(search(client).fit(X, Y), local().fit(X, Y))
     assert len(losses) == 2
     most = 100
+
+    def slowly(estimator, X, y):  # no part is done before its rows are lost
+        time.sleep(0.3)
+        return estimator.score(X, y)
+
     with pytest.raises(RuntimeError, match="All workers that held the rows of the search were lost"):
-        search(client).fit(X, Y)
+        search(client, scoring=slowly).fit(X, Y)
 
 
 def test_ctrl_c_takes_back_what_waits_and_leaves_the_earlier_fit_whole(client, tmp_path):
