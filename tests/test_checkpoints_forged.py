@@ -127,7 +127,7 @@ ACTIVE_SET = PegasosClassifier(kernel="rbf", gamma=0.3, lam=1e-4, tol=1e-6, solv
 
 @pytest.mark.parametrize("name", ["up", "down", "counts"])
 def test_a_forged_active_set_does_not_go_on_for_ever(tmp_path, name):
-    """Slopes of other variables, and steps that nobody took, once kept a column from its end."""
+    """Slopes of other variables once kept a column from its end; steps that nobody took are refused, too."""
     path = tmp_path / "fit"
     leave_checkpoint(ACTIVE_SET, X, Y, path, writes=2)
     header, arrays = container.read(path)
@@ -139,7 +139,7 @@ def test_a_forged_active_set_does_not_go_on_for_ever(tmp_path, name):
         clone(ACTIVE_SET).set_params(checkpoint=path).fit(X, Y)
 
 
-def test_windows_that_have_ended_would_never_end(tmp_path):
+def test_windows_that_have_ended_are_refused(tmp_path):
     suffix, path = clone(MODEL).set_params(average="suffix"), tmp_path / "fit"
     leave_checkpoint(suffix, X, Y, path)
     header, arrays = container.read(path)

@@ -73,7 +73,7 @@ def _restore_moving(column: DualColumn, readers: dict[str, _Reader]) -> None:
 def check_packed(run: DualRun, found: Mapping[str, np.ndarray], steps: np.ndarray) -> None:
     """Raise ValueError unless the columns of a run can have come to stand so, after so many steps of each.
 
-    The loops trust all of it, and a column that counts other steps than its record might never end.
+    The loops trust all of it, and a column that counts other steps than its record would end too soon or too late.
     """
     n_columns, n_variables = len(run.columns), sum(column.n_variables for column in run.columns)
     shapes: dict[str, tuple[int, ...]] = {

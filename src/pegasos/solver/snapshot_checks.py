@@ -113,7 +113,7 @@ def _check_against(state: State, fresh: State, places: np.ndarray) -> None:
     need(bool((columns["steps"] <= limits).all() and (columns["steps"] >= begun["steps"]).all()),
           "steps are beyond what is asked for")  # fmt: skip
     need(not (columns["pass_is_feasible"] & ~begun["pass_is_feasible"]).any(), "pass_is_feasible is not so")
-    if state.average == Average.WINDOW:  # one that has ended would never end
+    if state.average == Average.WINDOW:  # each begins where the one before has ended
         need(bool((columns["window_end"] >= columns["steps"])[~state.finished].all()), "windows have ended before")
     need(state.rule == fresh.rule and state.average == fresh.average, "rule or average are those of another fit")
     for name in LAID_OUT:
